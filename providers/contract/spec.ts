@@ -1,0 +1,156 @@
+/** What the kubelet wants. Plain data: no Kubernetes types, no functions, safe to log after `redact()`. */
+
+declare const brand: unique symbol;
+type Brand<T, Name extends string> = T & { readonly [brand]: Name };
+
+/** Kubernetes pod UID. The only key under which two pods are ever "the same pod". */
+export type PodUid = Brand<string, 'PodUid'>;
+
+/** Opaque key/value pairs a backend must store with a unit and give back unchanged from `list()`. */
+export type Labels = Readonly<Record<string, string>>;
+
+export interface PodIdentity {
+  readonly uid: PodUid;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/**
+ * Names one incarnation of one container. It doubles as the idempotency key:
+ * starting the same ref twice must leave exactly one container behind.
+ */
+export interface ContainerRef {
+  readonly podUid: PodUid;
+  readonly container: string;
+  /** 0 for the first start; equals the pod status's restartCount while this incarnation is current. */
+  readonly attempt: number;
+}
+
+/** The shared part of a pod: identity, network namespace, volumes. */
+export interface SandboxSpec {
+  readonly pod: PodIdentity;
+  /** Incremented when the sandbox itself had to be replaced (host lost, network gone, unit relaunched). */
+  readonly attempt: number;
+  readonly hostname: string;
+  readonly network: NetworkSpec;
+  readonly volumes: readonly VolumeSpec[];
+  readonly sharePidNamespace: boolean;
+  /** Ownership and recovery labels, see `ProviderContext.ownerLabels`. */
+  readonly labels: Labels;
+  /** Pod annotations under the provider's own prefix, prefix removed ("taskRoleArn", "gpus", ...). */
+  readonly hints: Readonly<Record<string, string>>;
+}
+
+export interface NetworkSpec {
+  readonly mode: 'pod' | 'host';
+  /** The node's own pod network in CIDR form; present when the provider's trait asks for one. All pods of a node share it. */
+  readonly subnet?: string;
+  readonly ports: readonly PortSpec[];
+  readonly dns?: {
+    readonly servers: readonly string[];
+    readonly searches: readonly string[];
+    readonly options: readonly string[];
+  };
+  readonly hostAliases: readonly { readonly ip: string; readonly hostnames: readonly string[] }[];
+}
+
+export interface PortSpec {
+  readonly containerPort: number;
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP';
+  readonly hostPort?: number;
+  readonly hostIp?: string;
+}
+
+export interface ContainerSpec {
+  readonly name: string;
+  readonly attempt: number;
+  /** Order matters only to pod-level backends; container-level backends are handed one container at a time. */
+  readonly role: 'init' | 'sidecar' | 'main' | 'ephemeral';
+  readonly image: string;
+  /** Absent means "the image's own". Values are final: variables are already expanded. */
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
+  readonly workingDir?: string;
+  /** Final values, in order, later wins. */
+  readonly env: readonly (readonly [name: string, value: string])[];
+  readonly mounts: readonly MountSpec[];
+  readonly resources: ResourceSpec;
+  readonly security: SecuritySpec;
+  readonly terminal: { readonly tty: boolean; readonly stdin: boolean; readonly stdinOnce: boolean };
+  readonly stopSignal?: string;
+  readonly terminationMessagePath?: string;
+  readonly labels: Labels;
+}
+
+export interface MountSpec {
+  readonly volume: string;
+  readonly path: string;
+  readonly subPath?: string;
+  readonly readOnly: boolean;
+}
+
+export interface ResourceSpec {
+  /** Thousandths of a CPU. */
+  readonly cpuRequestMilli?: number;
+  readonly cpuLimitMilli?: number;
+  readonly memoryRequestBytes?: number;
+  readonly memoryLimitBytes?: number;
+  /** Greatest number of processes in the container (KubeletConfiguration.podPidsLimit). */
+  readonly pidsLimit?: number;
+  /** Extended resources ("nvidia.com/gpu": 1), as whole counts. */
+  readonly extended?: Readonly<Record<string, number>>;
+}
+
+export interface SecuritySpec {
+  readonly runAsUser?: number;
+  readonly runAsGroup?: number;
+  readonly supplementalGroups?: readonly number[];
+  readonly privileged?: boolean;
+  readonly allowPrivilegeEscalation?: boolean;
+  readonly readOnlyRootFilesystem?: boolean;
+  readonly addCapabilities?: readonly string[];
+  readonly dropCapabilities?: readonly string[];
+  readonly seccompProfile?: 'RuntimeDefault' | 'Unconfined';
+}
+
+/** Sources are resolved before the provider sees them: a ConfigMap, Secret, token or downward item is just `files`. */
+export type VolumeSpec =
+  | {
+      readonly kind: 'files';
+      readonly name: string;
+      readonly files: readonly FileEntry[];
+      /** Content hash; `updateFiles` is called when it changes. */
+      readonly revision: string;
+      /** 'memory' asks the backend to keep the content off disk (secrets, tokens). */
+      readonly medium: 'disk' | 'memory';
+      readonly ownerGid?: number;
+    }
+  | {
+      readonly kind: 'emptyDir';
+      readonly name: string;
+      readonly medium: 'disk' | 'memory';
+      readonly sizeLimitBytes?: number;
+    }
+  | { readonly kind: 'hostPath'; readonly name: string; readonly path: string; readonly type: string }
+  | {
+      readonly kind: 'native';
+      readonly name: string;
+      readonly driver: string;
+      readonly options: Readonly<Record<string, string>>;
+    };
+
+export interface FileEntry {
+  /** Relative, normalised, never escaping the volume root. */
+  readonly path: string;
+  readonly mode: number;
+  /** Owner; root when absent. A bound token belongs to the pod's single runAsUser (reference 9.5). */
+  readonly uid?: number;
+  readonly data: Uint8Array;
+}
+
+export interface RegistryAuth {
+  readonly registry: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly identityToken?: string;
+}

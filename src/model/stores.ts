@@ -1,0 +1,46 @@
+import type { ObservedPod, PodUid } from '../../providers/contract/index.ts';
+import type { StopIntent } from './intent.ts';
+import type { Pod } from './pod.ts';
+
+/** Read sides. Each store has one writer (architecture.md, section 3); who changes one says only "look at this UID again". */
+export interface DesiredPod {
+  readonly pod: Pod;
+  readonly stop?: StopIntent;
+}
+
+export interface DesiredStore {
+  get(uid: PodUid): DesiredPod | undefined;
+  all(): Iterable<DesiredPod>;
+}
+
+export interface ObservedStore {
+  /** `undefined` inside the entry: the backend was asked and knows nothing of the pod. No entry: not asked yet. */
+  get(uid: PodUid): ObservedEntry | undefined;
+  all(): Iterable<ObservedPod>;
+}
+
+export interface ObservedEntry {
+  readonly pod: ObservedPod | undefined;
+  /** Clock milliseconds at which the backend's answer was asked for. */
+  readonly at: number;
+}
+
+/** Facts of the node that a pod needs; owned by node/, absent until the backend has answered once. */
+export interface NodeFacts {
+  readonly nodeName: string;
+  /** One or two addresses, primary family first. */
+  readonly hostIPs: readonly string[];
+  /** The pod network, from --pod-cidr or spec.podCIDR. */
+  readonly podCidr?: string;
+  readonly runtimeName: string;
+  readonly os: string;
+  readonly arch: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly { readonly key: string; readonly value?: string; readonly effect: string }[];
+  readonly allocatable: {
+    readonly cpuMilli: number;
+    readonly memoryBytes: number;
+    readonly ephemeralBytes?: number;
+    readonly pods: number;
+  };
+}

@@ -1,0 +1,67 @@
+import type { PodUid, PulledImage, RegistryAuth, VolumeSpec } from '../../providers/contract/index.ts';
+import type { Container, Pod, PodStatus, Service } from '../model/pod.ts';
+
+/** What a worker asks of others. app.ts hands the implementations over (architecture.md, section 2). */
+
+export interface PodEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  /** `spec.containers{c}` for events of one container (reference 3.1). */
+  readonly fieldPath?: string;
+}
+
+/** Never waits and never fails: events are best effort (reference 3.2). */
+export interface EventSink {
+  pod(pod: Pod, event: PodEvent): void;
+}
+
+export interface StatusSink {
+  /** Latest wins; a status equal to the last acknowledged one is not sent. */
+  submit(pod: Pod, status: PodStatus): void;
+  /** Resolves when the API server has acknowledged this status, or when the pod is gone there. */
+  flush(pod: Pod, status: PodStatus, options: { readonly signal: AbortSignal }): Promise<void>;
+  /** DELETE with grace period 0 and the UID as precondition (reference 1.10). Resolves when the object is gone. */
+  remove(pod: Pod, options: { readonly signal: AbortSignal }): Promise<void>;
+  /** The pod is finished: forget everything kept for this UID. */
+  forget(uid: PodUid): void;
+}
+
+/** `kind` decides the words of the status: a mount problem is a FailedMount event and ContainerCreating (reference 3.3, 9). */
+export class VolumeError extends Error {
+  override readonly name = 'VolumeError';
+  readonly volume: string;
+  constructor(volume: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.volume = volume;
+  }
+}
+
+export interface VolumeSource {
+  /** Everything the pod mounts, content included. Throws VolumeError. */
+  resolve(pod: Pod, options: { readonly signal: AbortSignal }): Promise<readonly VolumeSpec[]>;
+  /** Milliseconds (clock) at which some content must be looked at again (token renewal), if any. */
+  refreshAt(uid: PodUid): number | undefined;
+  forget(uid: PodUid): void;
+}
+
+export type PullResult =
+  | { readonly type: 'present'; readonly image: PulledImage }
+  /** `reason` is the waiting reason: ErrImagePull, ErrImageNeverPull, InvalidImageName, ImageInspectError (reference 1.5). */
+  | { readonly type: 'failed'; readonly reason: string; readonly message: string };
+
+export interface ImageSource {
+  /** Applies the pull policy, emits Pulling, Pulled, Failed events (reference 2.5, 3.3). Rejects only when aborted or Unavailable. */
+  ensure(
+    pod: Pod,
+    container: Container,
+    fieldPath: string,
+    options: { readonly signal: AbortSignal },
+  ): Promise<PullResult>;
+  auth(pod: Pod, options: { readonly signal: AbortSignal }): Promise<readonly RegistryAuth[]>;
+}
+
+export interface ServiceSource {
+  /** undefined until Services have been listed once (reference 10.1). */
+  forNamespace(namespace: string): readonly Service[] | undefined;
+}
