@@ -47,8 +47,17 @@ export interface VolumeSource {
 
 export type PullResult =
   | { readonly type: 'present'; readonly image: PulledImage }
-  /** `reason` is the waiting reason: ErrImagePull, ErrImageNeverPull, InvalidImageName, ImageInspectError (reference 1.5). */
-  | { readonly type: 'failed'; readonly reason: string; readonly message: string };
+  /** `reason` is the waiting reason: ErrImagePull, ImagePullBackOff, ErrImageNeverPull, InvalidImageName… (reference 1.5). */
+  | {
+      readonly type: 'failed';
+      readonly reason: string;
+      readonly message: string;
+      /**
+       * Clock milliseconds from which asking again gives another answer: soon after ErrImagePull (it then reads
+       * ImagePullBackOff, as the kubelet's next sync shows it), the end of the back-off while in back-off.
+       */
+      readonly retryAtMs?: number;
+    };
 
 export interface ImageSource {
   /** Applies the pull policy, emits Pulling, Pulled, Failed events (reference 2.5, 3.3). Rejects only when aborted or Unavailable. */
