@@ -1,0 +1,156 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isProviderError, type ObservedPod, type PodUid, type Provider } from '../../providers/contract/index.ts';
+import type { ObservedEntry, ObservedStore } from '../model/stores.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { ChildAbort, isAbortError } from '../util/abort.ts';
+import { backoffDelayMs, withJitter } from '../util/backoff.ts';
+import type { Clock } from '../util/clock.ts';
+import { Mailbox } from '../util/mailbox.ts';
+
+/** The node is not healthy when the backend could not be listed for this long (reference 16.1). */
+const HEALTH_THRESHOLD_MS = 180_000;
+/** One answer of the backend (reference 12.1: runtimeRequestTimeout). */
+const CALL_TIMEOUT_MS = 120_000;
+const RETRY = { baseMs: 1_000, maxMs: 10_000 };
+
+export interface PlegOptions {
+  readonly provider: Pick<Provider, 'list' | 'inspect' | 'watch' | 'traits'>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  /** Something about this pod changed on the backend. */
+  readonly notify: (uid: PodUid) => void;
+}
+
+/**
+ * Pod lifecycle event generator: keeps the latest observation of every pod. Hints of the backend only say where to look;
+ * a relist finds what hints missed. Silence is never evidence: when the backend cannot be asked, nothing changes here.
+ */
+export class Pleg implements ObservedStore {
+  readonly #options: PlegOptions;
+  readonly #entries = new Map<PodUid, ObservedEntry>();
+  readonly #synced = Promise.withResolvers<void>();
+  #lastSeenMs: number;
+  #failures = 0;
+
+  constructor(options: PlegOptions) {
+    this.#options = options;
+    this.#lastSeenMs = options.clock.now();
+  }
+
+  /** Resolves after the first complete list. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  get(uid: PodUid): ObservedEntry | undefined {
+    return this.#entries.get(uid);
+  }
+
+  *all(): Iterable<ObservedPod> {
+    for (const { pod } of this.#entries.values()) if (pod !== undefined) yield pod;
+  }
+
+  health(): { readonly healthy: boolean; readonly lastSeenMs: number } {
+    return {
+      healthy: this.#options.clock.now() - this.#lastSeenMs < HEALTH_THRESHOLD_MS,
+      lastSeenMs: this.#lastSeenMs,
+    };
+  }
+
+  /** The pod's worker is done with it. */
+  forget(uid: PodUid): void {
+    this.#entries.delete(uid);
+  }
+
+  /** Asks the backend about one pod now. Throws what the provider throws. */
+  async refresh(uid: PodUid, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const at = this.#options.clock.now();
+    this.#put(uid, await this.#options.provider.inspect(uid, { signal }), at);
+  }
+
+  /** Lists and follows hints until the signal aborts. */
+  async run({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    await Promise.all([this.#relistLoop(signal), this.#watchLoop(signal)]);
+  }
+
+  async #relistLoop(signal: AbortSignal): Promise<void> {
+    const { clock, provider } = this.#options;
+    while (!signal.aborted) {
+      const listed = await this.#relist(signal);
+      const delayMs = listed ? provider.traits.relistIntervalMs : this.#retryDelayMs();
+      await clock.sleep(delayMs, { signal }).catch(() => undefined); // only an abort rejects; the loop's condition sees it
+    }
+  }
+
+  async #relist(signal: AbortSignal): Promise<boolean> {
+    const { clock, provider, log } = this.#options;
+    using deadline = new ChildAbort(signal);
+    const cancel = clock.timer(CALL_TIMEOUT_MS, () =>
+      deadline.abort(new Error('the backend did not answer the list in time')),
+    );
+    const at = clock.now();
+    try {
+      const pods = await provider.list({ signal: deadline.signal });
+      const seen = new Set<PodUid>();
+      for (const pod of pods) {
+        seen.add(pod.pod.uid);
+        this.#put(pod.pod.uid, pod, at);
+      }
+      for (const uid of this.#entries.keys()) if (!seen.has(uid)) this.#put(uid, undefined, at);
+      if (this.#failures > 0) log.info({ failures: this.#failures }, 'backend can be listed again');
+      this.#failures = 0;
+      this.#lastSeenMs = clock.now();
+      this.#synced.resolve();
+      return true;
+    } catch (error: unknown) {
+      if (signal.aborted) return false;
+      // One line per outage, not per try: the node's Ready condition carries the reason meanwhile.
+      if (this.#failures === 0) log.warn({ err: error }, 'backend cannot be listed');
+      this.#failures += 1;
+      return false;
+    } finally {
+      cancel();
+    }
+  }
+
+  async #watchLoop(signal: AbortSignal): Promise<void> {
+    const { provider, clock, log } = this.#options;
+    if (provider.watch === undefined) return;
+    const inspections = new Mailbox<PodUid>(clock, (uid) => this.#inspectHinted(uid, signal));
+    while (!signal.aborted) {
+      try {
+        for await (const hint of provider.watch({ signal })) {
+          if (hint.type === 'pod') inspections.post(hint.uid);
+          else await this.#relist(signal);
+        }
+      } catch (error: unknown) {
+        if (!isAbortError(error, signal)) log.debug({ err: error }, 'hints ended');
+      }
+      await clock.sleep(this.#retryDelayMs(), { signal }).catch(() => undefined); // as in the relist loop
+    }
+    inspections.close();
+  }
+
+  async #inspectHinted(uid: PodUid, signal: AbortSignal): Promise<void> {
+    try {
+      await this.refresh(uid, { signal });
+    } catch (error: unknown) {
+      // The next relist finds what this inspection missed.
+      if (!isAbortError(error, signal) && !isProviderError(error, 'Unavailable'))
+        this.#options.log.warn({ err: error, uid }, 'pod cannot be inspected');
+    }
+  }
+
+  #retryDelayMs(): number {
+    return withJitter(backoffDelayMs(RETRY, Math.max(1, this.#failures)), 0.5, this.#options.random);
+  }
+
+  /** An answer asked for earlier than the one we hold is older news: a slow list must not undo a fresh inspection. */
+  #put(uid: PodUid, pod: ObservedPod | undefined, at: number): void {
+    const old = this.#entries.get(uid);
+    if (old !== undefined && old.at > at) return;
+    this.#entries.set(uid, { pod, at });
+    if (old === undefined ? pod !== undefined : !isDeepStrictEqual(old.pod, pod)) this.#options.notify(uid);
+  }
+}

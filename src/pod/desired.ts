@@ -1,0 +1,81 @@
+import type { PodUid } from '../../providers/contract/index.ts';
+import type { StopIntent } from '../model/intent.ts';
+import { type Pod, podUid } from '../model/pod.ts';
+import type { DesiredPod, DesiredStore } from '../model/stores.ts';
+
+/** Grace period of a pod that nobody gave one (API default of terminationGracePeriodSeconds). */
+const DEFAULT_GRACE_SECONDS = 30;
+
+/**
+ * What the API server wants on this node, by UID. A pod whose object is gone stays here with the intent 'removed' until its
+ * worker has cleaned the backend and calls `forget`: a name that returns with another UID is simply another entry.
+ */
+export class DesiredPods implements DesiredStore {
+  readonly #pods = new Map<PodUid, DesiredPod>();
+  readonly #notify: (uid: PodUid, change: 'spec' | 'stop') => void;
+
+  /** `notify` says "look at this UID again"; `stop` when a running turn should be cut short for it. */
+  constructor(notify: (uid: PodUid, change: 'spec' | 'stop') => void) {
+    this.#notify = notify;
+  }
+
+  get(uid: PodUid): DesiredPod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  all(): Iterable<DesiredPod> {
+    return this.#pods.values();
+  }
+
+  /** The API object was added or changed. */
+  put(pod: Pod): void {
+    const uid = podUid(pod);
+    const old = this.#pods.get(uid);
+    const stop = earlier(old?.stop, deleteIntent(pod));
+    this.#pods.set(uid, stop === undefined ? { pod } : { pod, stop });
+    this.#notify(uid, stop?.graceSeconds === old?.stop?.graceSeconds ? 'spec' : 'stop');
+  }
+
+  /** The API object is gone: by a force delete, or as the echo of our own final delete. */
+  remove(pod: Pod): void {
+    const uid = podUid(pod);
+    const old = this.#pods.get(uid);
+    if (old === undefined) return;
+    // The kubelet kills a removed pod with what is left of its grace period, at least 1 s (reference 1.10.5, 2.10).
+    const graceSeconds = effectiveGrace(
+      pod.metadata.deletionGracePeriodSeconds ??
+        old.pod.metadata.deletionGracePeriodSeconds ??
+        old.pod.spec.terminationGracePeriodSeconds,
+    );
+    this.#pods.set(uid, {
+      pod: old.pod,
+      stop: { type: 'removed', graceSeconds: Math.min(graceSeconds, old.stop?.graceSeconds ?? graceSeconds) },
+    });
+    this.#notify(uid, 'stop');
+  }
+
+  /** Called by the pod's worker once the backend holds nothing of it and the API object is gone. */
+  forget(uid: PodUid): void {
+    this.#pods.delete(uid);
+  }
+}
+
+function deleteIntent(pod: Pod): StopIntent | undefined {
+  if (pod.metadata.deletionTimestamp === undefined) return undefined;
+  return {
+    type: 'delete',
+    graceSeconds: effectiveGrace(pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds),
+  };
+}
+
+/** At least one second, whatever was asked for (reference 2.10). */
+function effectiveGrace(seconds: number | undefined): number {
+  return Math.max(1, seconds ?? DEFAULT_GRACE_SECONDS);
+}
+
+/** One-way: a stop is never taken back and its grace period only shrinks. */
+function earlier(old: StopIntent | undefined, next: StopIntent | undefined): StopIntent | undefined {
+  if (next === undefined || old === undefined) return next ?? old;
+  if (old.type === 'removed') return old;
+  return { type: next.type, graceSeconds: Math.min(old.graceSeconds, next.graceSeconds) };
+}

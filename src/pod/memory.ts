@@ -1,0 +1,77 @@
+import type { Rejection } from '../model/intent.ts';
+import type { PodStatus } from '../model/pod.ts';
+
+/**
+ * What a worker knows beyond the stores and may forget in a crash: then back-off clocks start again at 10 s and a stop is
+ * asked for once more, as the real kubelet does (reference 17.1). Where a pod stands is never kept here: that is observed.
+ */
+export interface PodMemory {
+  readonly admission?: Admission;
+  /** The status computed last; base of transition times and of everything that the backend has forgotten. */
+  readonly status?: PodStatus;
+  /** Why the sandbox could not be made, and when to try again. */
+  readonly sandbox?: StartFailure;
+  /** Failures of the last attempt to start a container, by container name. */
+  readonly starts: ReadonlyMap<string, StartFailure>;
+  /** Crash-loop clocks by container name (reference 2.4). */
+  readonly backoffs: ReadonlyMap<string, Backoff>;
+  /** Stops under way, by `name#attempt`. */
+  readonly stops: ReadonlyMap<string, PendingStop>;
+  /** Revisions of `files` volumes as the backend has them; undefined before this process has filled them once. */
+  readonly revisions?: ReadonlyMap<string, string>;
+  /** Some volume content may be outdated (an object changed, or the process is new). */
+  readonly volumesDirty: boolean;
+  /** The terminal status is acknowledged by the API server. */
+  readonly finalWritten: boolean;
+  /** When the final delete of the API object was answered. */
+  readonly deletedAtMs?: number;
+  /** After a failed refresh of volume content: not before this. */
+  readonly refreshNotBeforeMs?: number;
+  /** Earliest next try of whatever failed as a whole (backend or API server away). */
+  readonly retry?: { readonly failures: number; readonly atMs: number };
+}
+
+export type Admission = { readonly type: 'accepted' } | { readonly type: 'rejected'; readonly rejection: Rejection };
+
+export interface StartFailure {
+  /** Incarnation that was to be made; absent for a sandbox. */
+  readonly attempt?: number;
+  /** Waiting reason of the container status (reference 1.5). */
+  readonly reason: string;
+  readonly message: string;
+  readonly failures: number;
+  readonly retryAtMs: number;
+}
+
+export interface Backoff {
+  readonly delayMs: number;
+  readonly updatedAtMs: number;
+  /** Exit for which the BackOff event was emitted and CrashLoopBackOff is shown. */
+  readonly shownForMs?: number;
+}
+
+export interface PendingStop {
+  readonly deadlineMs: number;
+  readonly graceSeconds: number;
+  /** When the kill was asked for. */
+  readonly killedAtMs?: number;
+}
+
+export const EMPTY_MEMORY: PodMemory = {
+  starts: new Map(),
+  backoffs: new Map(),
+  stops: new Map(),
+  volumesDirty: true,
+  finalWritten: false,
+};
+
+export function withEntry<Value>(
+  map: ReadonlyMap<string, Value>,
+  key: string,
+  value: Value | undefined,
+): ReadonlyMap<string, Value> {
+  const copy = new Map(map);
+  if (value === undefined) copy.delete(key);
+  else copy.set(key, value);
+  return copy;
+}

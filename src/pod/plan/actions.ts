@@ -1,0 +1,51 @@
+/** What a turn can do. Symbolic (names and attempts), so that a plan reads well in a test; specs are built when they run. */
+export type ContainerAction =
+  | { readonly type: 'ensureSandbox'; readonly attempt: number; readonly replaces: boolean }
+  | { readonly type: 'pullImage'; readonly container: string }
+  | { readonly type: 'startContainer'; readonly container: string; readonly attempt: number }
+  | StopAction
+  | { readonly type: 'removeContainer'; readonly container: string; readonly attempt: number }
+  | { readonly type: 'stopSandbox' }
+  | { readonly type: 'removeSandbox' };
+
+export interface StopAction {
+  readonly type: 'stopContainer';
+  readonly container: string;
+  readonly attempt: number;
+  /** 0 kills. */
+  readonly graceSeconds: number;
+}
+
+export type UnitAction =
+  | { readonly type: 'launchPod'; readonly attempt: number }
+  | { readonly type: 'stopPod'; readonly graceSeconds: number }
+  | { readonly type: 'removePod' };
+
+/** Steps that do not depend on how the backend is driven. */
+export type CommonAction =
+  | { readonly type: 'refreshVolumes' }
+  /** Shows CrashLoopBackOff: event and waiting reason, once per exit. */
+  | { readonly type: 'showBackOff'; readonly container: string; readonly finishedAtMs: number }
+  /** Waits until the API server has acknowledged the terminal status (reference 1.10.3: PATCH first, then DELETE). */
+  | { readonly type: 'writeFinalStatus' }
+  | { readonly type: 'deleteObject' }
+  | { readonly type: 'forget' };
+
+export type Action = ContainerAction | UnitAction | CommonAction;
+
+export interface Plan {
+  readonly actions: readonly Action[];
+  /** Clock milliseconds at which the pod must be looked at even if nothing happens. */
+  readonly wakeAtMs?: number;
+  /** Nothing of the pod runs any more and nothing will: a terminal phase may be shown now (reference 1.10). */
+  readonly finished?: true;
+}
+
+export function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+export function plan(actions: readonly Action[], wakeAtMs?: number): Plan {
+  return wakeAtMs === undefined ? { actions } : { actions, wakeAtMs };
+}

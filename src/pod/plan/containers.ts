@@ -1,0 +1,128 @@
+import type { ObservedContainer } from '../../../providers/contract/index.ts';
+import { type Container, isTerminalPhase, type Pod } from '../../model/pod.ts';
+import { shouldRestart } from '../../model/restart.ts';
+import { type Action, earliest, type Plan, plan } from './actions.ts';
+import { restartAtMs } from './restart.ts';
+import { incarnations, mayRun, nextAttempt, type Snapshot, statusOf, volumesDueAtMs } from './snapshot.ts';
+import { afterStop, stopContainers } from './stop.ts';
+
+/** Dead incarnations kept per container: the last one, for lastState and `logs --previous` (reference 7.9). */
+const KEEP_INCARNATIONS = 2;
+/** How soon a sandbox that is going away is looked at again when no hint comes. */
+const STOPPING_POLL_MS = 1_000;
+
+/** One step for a backend that runs containers one by one. Pure: same input, same output. */
+export function planContainers(snapshot: Snapshot): Plan {
+  const { pod, stop, memory } = snapshot;
+  if (pod === undefined || stop !== undefined || memory.admission?.type === 'rejected') return planEnd(snapshot);
+  if (isTerminalPhase(statusOf(snapshot).phase)) return planEnd(snapshot);
+  const wanted = pod.spec.containers.map((container) => assess(snapshot, pod, container));
+  if (wanted.every((need) => need.type === 'done')) return planEnd(snapshot);
+  return planRun(snapshot, pod, wanted);
+}
+
+type Need =
+  | { readonly type: 'keep' }
+  | { readonly type: 'done' }
+  | {
+      readonly type: 'start';
+      readonly container: string;
+      readonly attempt: number;
+      readonly last: ObservedContainer | undefined;
+    };
+
+/** What one container needs (reference 2.1, 2.2), leaving aside when. */
+function assess(snapshot: Snapshot, pod: Pod, container: Container): Need {
+  const last = incarnations(snapshot.observed, container.name)[0];
+  const { name } = container;
+  if (last === undefined) {
+    // Known to have ended before although the backend forgot it: a finished container must not run twice.
+    const ended = statusOf(snapshot).containerStatuses?.find((status) => status.name === name)?.state?.terminated;
+    if (ended && !shouldRestart(pod, container, ended.exitCode)) return { type: 'done' };
+    return { type: 'start', container: name, attempt: nextAttempt(snapshot, name), last };
+  }
+  switch (last.state.status) {
+    case 'running':
+    case 'waiting':
+    case 'unknown':
+      return { type: 'keep' };
+    case 'created':
+      return { type: 'start', container: name, attempt: last.attempt, last };
+    case 'exited':
+      if (!shouldRestart(pod, container, last.state.exitCode)) return { type: 'done' };
+      return { type: 'start', container: name, attempt: nextAttempt(snapshot, name), last };
+  }
+}
+
+function planEnd(snapshot: Snapshot): Plan {
+  const { observed } = snapshot;
+  const stops = stopContainers(snapshot);
+  if (stops.actions.length > 0 || observed?.containers.some(mayRun)) return plan(stops.actions, stops.wakeAtMs);
+  if (observed !== undefined && observed.state !== 'stopped') return plan([{ type: 'stopSandbox' }]);
+  return afterStop(snapshot, 'removeSandbox');
+}
+
+function planRun(snapshot: Snapshot, pod: Pod, needs: readonly Need[]): Plan {
+  const { observed, nowMs } = snapshot;
+  if (observed?.state !== 'ready') return planSandbox(snapshot, needs);
+  const actions: Action[] = [];
+  let wakeAtMs: number | undefined;
+  const refreshAtMs = volumesDueAtMs(snapshot);
+  if (refreshAtMs !== undefined && nowMs >= refreshAtMs) actions.push({ type: 'refreshVolumes' });
+  else wakeAtMs = refreshAtMs;
+  for (const need of needs) {
+    if (need.type !== 'start') continue;
+    const step = planStart(snapshot, need);
+    actions.push(...step.actions);
+    wakeAtMs = earliest(wakeAtMs, step.wakeAtMs);
+  }
+  actions.push(...prune(snapshot, pod));
+  return plan(actions, wakeAtMs);
+}
+
+function planStart(snapshot: Snapshot, need: Extract<Need, { type: 'start' }>): Plan {
+  const { memory, nowMs } = snapshot;
+  const { container, attempt, last } = need;
+  if (last?.state.status === 'exited') {
+    const finishedAtMs = last.state.finishedAt.getTime();
+    const backoff = memory.backoffs.get(container);
+    const atMs = restartAtMs(backoff, finishedAtMs);
+    if (atMs !== undefined && nowMs < atMs) {
+      const shown = backoff?.shownForMs === finishedAtMs;
+      return plan(shown ? [] : [{ type: 'showBackOff', container, finishedAtMs }], atMs);
+    }
+  }
+  const failure = memory.starts.get(container);
+  // A start that left a container behind waits by the crash-loop clock above; other failures have a time of their own.
+  if (failure !== undefined && failure.attempt !== last?.attempt && nowMs < failure.retryAtMs)
+    return plan([], failure.retryAtMs);
+  return plan([
+    { type: 'pullImage', container },
+    { type: 'startContainer', container, attempt },
+  ]);
+}
+
+/** No sandbox that containers could join (reference 2.13). */
+function planSandbox(snapshot: Snapshot, needs: readonly Need[]): Plan {
+  const { observed, memory, nowMs } = snapshot;
+  if (memory.sandbox !== undefined && nowMs < memory.sandbox.retryAtMs) return plan([], memory.sandbox.retryAtMs);
+  if (observed === undefined) return plan([{ type: 'ensureSandbox', attempt: 0, replaces: false }]);
+  if (observed.state === 'stopping') return plan([], nowMs + STOPPING_POLL_MS);
+  if (observed.state === 'pending')
+    return plan([{ type: 'ensureSandbox', attempt: observed.attempt, replaces: false }]);
+  // The sandbox ended under its containers. Whatever still runs has lost its network: it stops first, then everything that may
+  // restart does so in a new sandbox. What may not restart simply ends.
+  const stops = stopContainers(snapshot);
+  if (stops.actions.length > 0 || observed.containers.some(mayRun)) return plan(stops.actions, stops.wakeAtMs);
+  if (!needs.some((need) => need.type === 'start')) return planEnd(snapshot);
+  return plan([{ type: 'ensureSandbox', attempt: observed.attempt + 1, replaces: true }]);
+}
+
+function prune({ observed }: Snapshot, pod: Pod): readonly Action[] {
+  return pod.spec.containers.flatMap(({ name }) =>
+    incarnations(observed, name)
+      .slice(KEEP_INCARNATIONS)
+      .filter((old) => !mayRun(old))
+      .map(({ attempt }) => ({ type: 'removeContainer', container: name, attempt }) as const),
+  );
+}

@@ -1,0 +1,30 @@
+import type { Backoff } from '../memory.ts';
+
+/** First crash-loop delay (reference 2.4); the first restart itself is immediate. */
+export const BACKOFF_BASE_MS = 10_000;
+/** A clock that was not touched for this long before the exit starts anew (reference 2.4: 600 s). */
+const BACKOFF_EXPIRY_MS = 600_000;
+
+function expired(backoff: Backoff | undefined, finishedAtMs: number): backoff is undefined {
+  return backoff === undefined || finishedAtMs - backoff.updatedAtMs > BACKOFF_EXPIRY_MS;
+}
+
+/** When a container that ended at `finishedAtMs` may start again; undefined means at once. */
+export function restartAtMs(backoff: Backoff | undefined, finishedAtMs: number): number | undefined {
+  return expired(backoff, finishedAtMs) ? undefined : finishedAtMs + backoff.delayMs;
+}
+
+/** The clock after a restart: 10 s, doubled at each further one, at most `maxMs`. */
+export function nextBackoff(backoff: Backoff | undefined, finishedAtMs: number, nowMs: number, maxMs: number): Backoff {
+  const base = Math.min(BACKOFF_BASE_MS, maxMs);
+  return { delayMs: expired(backoff, finishedAtMs) ? base : Math.min(backoff.delayMs * 2, maxMs), updatedAtMs: nowMs };
+}
+
+/** Go's time.Duration text for whole seconds ("10s", "2m40s", "5m0s"), as the kubelet prints it in CrashLoopBackOff messages. */
+export function goDuration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes === 0) return `${seconds}s`;
+  const hours = Math.floor(minutes / 60);
+  return `${hours > 0 ? `${hours}h` : ''}${minutes % 60}m${seconds % 60}s`;
+}

@@ -1,0 +1,53 @@
+import { earliest, type Plan, plan, type StopAction } from './actions.ts';
+import { mayRun, type Snapshot, stopKey } from './snapshot.ts';
+
+/** The kubelet never gives a container less than this (reference 2.10). */
+const MINIMUM_GRACE_SECONDS = 2;
+/** A kill that shows no effect is asked for again after this long. */
+const KILL_AGAIN_MS = 10_000;
+/** A final delete whose DELETED event does not come is sent again after this long. */
+const DELETE_AGAIN_MS = 10_000;
+
+/** Grace period of a pod that stops by itself: what its spec says. */
+export function graceOf(snapshot: Snapshot): number {
+  return snapshot.stop?.graceSeconds ?? snapshot.pod?.spec.terminationGracePeriodSeconds ?? MINIMUM_GRACE_SECONDS;
+}
+
+/** Asks every container that may run to stop, in parallel, and kills those whose grace period is over. */
+export function stopContainers(snapshot: Snapshot): {
+  readonly actions: readonly StopAction[];
+  readonly wakeAtMs: number | undefined;
+} {
+  const actions: StopAction[] = [];
+  let wakeAtMs: number | undefined;
+  const graceSeconds = Math.max(MINIMUM_GRACE_SECONDS, graceOf(snapshot));
+  for (const { name, attempt, ...rest } of snapshot.observed?.containers ?? []) {
+    if (!mayRun({ name, attempt, ...rest })) continue;
+    const pending = snapshot.memory.stops.get(stopKey(name, attempt));
+    if (pending === undefined || (pending.killedAtMs === undefined && graceSeconds < pending.graceSeconds)) {
+      actions.push({ type: 'stopContainer', container: name, attempt, graceSeconds });
+      continue;
+    }
+    const dueAtMs = pending.killedAtMs === undefined ? pending.deadlineMs : pending.killedAtMs + KILL_AGAIN_MS;
+    if (snapshot.nowMs >= dueAtMs) actions.push({ type: 'stopContainer', container: name, attempt, graceSeconds: 0 });
+    else wakeAtMs = earliest(wakeAtMs, dueAtMs);
+  }
+  return { actions, wakeAtMs };
+}
+
+/**
+ * What follows when the backend holds nothing running any more: the terminal status is acknowledged, then the backend is
+ * cleaned, and only when that is *observed* the object goes. A crash between any two steps repeats, it loses nothing.
+ */
+export function afterStop(snapshot: Snapshot, remove: 'removeSandbox' | 'removePod'): Plan {
+  const { stop, observed, memory, nowMs } = snapshot;
+  if (stop === undefined) return { actions: [], finished: true };
+  if (stop.type === 'delete' && !memory.finalWritten)
+    return { actions: [{ type: 'writeFinalStatus' }], finished: true };
+  if (observed !== undefined) return { actions: [{ type: remove }], finished: true };
+  if (stop.type === 'removed') return { actions: [{ type: 'forget' }], finished: true };
+  // The watch tells when the object is really gone; until then it is asked for again now and then.
+  const againAtMs = (memory.deletedAtMs ?? Number.NEGATIVE_INFINITY) + DELETE_AGAIN_MS;
+  if (nowMs < againAtMs) return { actions: [], wakeAtMs: againAtMs, finished: true };
+  return { actions: [{ type: 'deleteObject' }], finished: true };
+}

@@ -1,0 +1,71 @@
+import type { ObservedPod } from '../../../providers/contract/index.ts';
+import { isTerminalPhase, type Pod } from '../../model/pod.ts';
+import { shouldRestart } from '../../model/restart.ts';
+import { type Plan, plan } from './actions.ts';
+import { restartAtMs } from './restart.ts';
+import { incarnations, mayRun, type Snapshot, statusOf, stopKey, volumesDueAtMs } from './snapshot.ts';
+import { afterStop, graceOf } from './stop.ts';
+
+/** Key of the whole unit in memory's stop and back-off tables; not a valid container name, so it cannot meet one. */
+export const UNIT = '*';
+
+/** One step for a backend whose smallest unit is the pod. Pure. */
+export function planUnit(snapshot: Snapshot, containerRestart: 'backend' | 'none'): Plan {
+  const { pod, stop, memory, nowMs, observed } = snapshot;
+  const over =
+    pod === undefined ||
+    stop !== undefined ||
+    memory.admission?.type === 'rejected' ||
+    isTerminalPhase(statusOf(snapshot).phase);
+  if (over) return planEnd(snapshot);
+  if (observed === undefined) return planLaunch(snapshot, 0);
+  if (observed.state !== 'stopped') {
+    const refreshAtMs = volumesDueAtMs(snapshot);
+    return refreshAtMs !== undefined && nowMs >= refreshAtMs
+      ? plan([{ type: 'refreshVolumes' }])
+      : plan([], refreshAtMs);
+  }
+  // A stopped unit of a backend that restarts containers by itself has ended for good, unless the policy is Always.
+  if (!wantsRelaunch(pod, observed)) return planEnd(snapshot);
+  const finishedAtMs = lastExitMs(observed) ?? nowMs;
+  const backoff = memory.backoffs.get(UNIT);
+  const atMs = restartAtMs(backoff, finishedAtMs);
+  if (containerRestart === 'none' && atMs !== undefined && nowMs < atMs) {
+    return plan(
+      backoff?.shownForMs === finishedAtMs ? [] : [{ type: 'showBackOff', container: UNIT, finishedAtMs }],
+      atMs,
+    );
+  }
+  return planLaunch(snapshot, observed.attempt + 1);
+}
+
+function planLaunch({ memory, nowMs }: Snapshot, attempt: number): Plan {
+  if (memory.sandbox !== undefined && nowMs < memory.sandbox.retryAtMs) return plan([], memory.sandbox.retryAtMs);
+  return plan([{ type: 'launchPod', attempt }]);
+}
+
+function planEnd(snapshot: Snapshot): Plan {
+  const { observed, memory } = snapshot;
+  const running = observed !== undefined && observed.state !== 'stopped';
+  if (!running) return afterStop(snapshot, 'removePod');
+  const graceSeconds = graceOf(snapshot);
+  const pending = memory.stops.get(stopKey(UNIT, observed.attempt));
+  // The backend keeps the time of a pod-level stop; a smaller grace is passed on (contract: StopRequest).
+  if (pending !== undefined && graceSeconds >= pending.graceSeconds) return plan([]);
+  return plan([{ type: 'stopPod', graceSeconds }]);
+}
+
+function wantsRelaunch(pod: Pod, observed: ObservedPod): boolean {
+  return pod.spec.containers.some((container) => {
+    const last = incarnations(observed, container.name)[0];
+    if (last === undefined || mayRun(last)) return true;
+    return last.state.status !== 'exited' || shouldRestart(pod, container, last.state.exitCode);
+  });
+}
+
+function lastExitMs(observed: ObservedPod): number | undefined {
+  const exits = observed.containers.flatMap(({ state }) =>
+    state.status === 'exited' ? [state.finishedAt.getTime()] : [],
+  );
+  return exits.length === 0 ? undefined : Math.max(...exits);
+}

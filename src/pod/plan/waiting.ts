@@ -1,0 +1,44 @@
+import { formatPod, type Pod } from '../../model/pod.ts';
+import { shouldRestart } from '../../model/restart.ts';
+import type { PodMemory } from '../memory.ts';
+import { goDuration, restartAtMs } from './restart.ts';
+import { incarnations, mayRun, type Snapshot } from './snapshot.ts';
+
+export interface WaitingReason {
+  readonly reason: string;
+  readonly message?: string;
+}
+
+/** Why containers that should run do not: back-offs and failed starts, by container name (reference 1.5). */
+export function waitingReasons(snapshot: Snapshot & { readonly pod: Pod }): ReadonlyMap<string, WaitingReason> {
+  const { pod, observed, memory, nowMs } = snapshot;
+  const reasons = new Map<string, WaitingReason>();
+  for (const container of pod.spec.containers) {
+    const last = incarnations(observed, container.name)[0];
+    if (last !== undefined && mayRun(last)) continue;
+    if (last?.state.status === 'exited' && !shouldRestart(pod, container, last.state.exitCode)) continue;
+    const finishedAtMs = last?.state.status === 'exited' ? last.state.finishedAt.getTime() : undefined;
+    const reason = crashLoop(memory, container.name, finishedAtMs, nowMs, pod) ?? memory.starts.get(container.name);
+    if (reason !== undefined)
+      reasons.set(container.name, { reason: reason.reason, ...(reason.message ? { message: reason.message } : {}) });
+  }
+  return reasons;
+}
+
+function crashLoop(
+  memory: PodMemory,
+  name: string,
+  finishedAtMs: number | undefined,
+  nowMs: number,
+  pod: Pod,
+): WaitingReason | undefined {
+  const backoff = memory.backoffs.get(name);
+  if (backoff === undefined || finishedAtMs === undefined || backoff.shownForMs !== finishedAtMs) return undefined;
+  const atMs = restartAtMs(backoff, finishedAtMs);
+  if (atMs === undefined || nowMs >= atMs) return undefined;
+  const delay = goDuration(backoff.delayMs);
+  return {
+    reason: 'CrashLoopBackOff',
+    message: `back-off ${delay} restarting failed container=${name} pod=${formatPod(pod)}`,
+  };
+}

@@ -1,0 +1,198 @@
+import { isProviderError, type PodUid } from '../../providers/contract/index.ts';
+import type { Pod, PodStatus } from '../model/pod.ts';
+import type { DesiredStore, NodeFacts } from '../model/stores.ts';
+import { computeStatus } from '../status/compute.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { isAbortError } from '../util/abort.ts';
+import { backoffDelayMs, withJitter } from '../util/backoff.ts';
+import type { Clock } from '../util/clock.ts';
+import { EMPTY_MEMORY, type PodMemory } from './memory.ts';
+import type { Action, Plan } from './plan/actions.ts';
+import type { Snapshot } from './plan/snapshot.ts';
+import { waitingReasons } from './plan/waiting.ts';
+import type { StatusSink, VolumeSource } from './ports.ts';
+
+/** Back-off of a whole turn whose backend or API server is away. */
+const RETRY = { baseMs: 1_000, maxMs: 30_000 };
+/** A pod is looked at again after 60 to 90 s even when nothing happened (reference 16.1). */
+const RESYNC_MS = 60_000;
+/** More steps than this in one turn mean that a plan never reaches its fixed point: a bug, cut and logged. */
+const MAX_STEPS = 100;
+
+export interface WorkerDeps {
+  readonly desired: DesiredStore;
+  readonly observed: {
+    get(uid: PodUid): { readonly pod: Snapshot['observed'] } | undefined;
+    refresh(uid: PodUid, options: { readonly signal: AbortSignal }): Promise<void>;
+  };
+  readonly plan: (snapshot: Snapshot) => Plan;
+  readonly execute: (action: Action, turn: Turn) => Promise<void>;
+  readonly status: StatusSink;
+  readonly volumes: Pick<VolumeSource, 'refreshAt'>;
+  readonly facts: () => NodeFacts | undefined;
+  readonly maxBackoffMs: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+}
+
+/** What an executor sees and changes while it runs one step. */
+export interface Turn {
+  readonly snapshot: Snapshot;
+  readonly signal: AbortSignal;
+  memory: PodMemory;
+  /** Containers whose chain of steps failed in this pass: what follows for them is skipped. */
+  readonly blocked: Set<string>;
+  /** The worker has nothing left to do, ever. */
+  forgotten: boolean;
+}
+
+/** Orphans get one second (reference 17.1.5). */
+const ORPHAN_STOP = { type: 'removed', graceSeconds: 1 } as const;
+
+/** One pod: each turn freezes what is known, plans, acts, and looks again, until nothing is left to do now. */
+export class PodWorker {
+  readonly #uid: PodUid;
+  readonly #deps: WorkerDeps;
+  #memory: PodMemory = EMPTY_MEMORY;
+  #markedDirty = false;
+
+  constructor(uid: PodUid, deps: WorkerDeps) {
+    this.#uid = uid;
+    this.#deps = deps;
+  }
+
+  get memory(): PodMemory {
+    return this.#memory;
+  }
+
+  admit(admission: NonNullable<PodMemory['admission']>): void {
+    this.#memory = { ...this.#memory, admission };
+  }
+
+  /** Some object that a volume shows has changed. */
+  markVolumesDirty(): void {
+    this.#markedDirty = true;
+    this.#memory = { ...this.#memory, volumesDirty: true };
+  }
+
+  /** Runs until nothing is left to do now. Never rejects. Answers when to look again; 'done' means the pod is forgotten. */
+  async turn(signal: AbortSignal): Promise<{ readonly wakeAtMs: number } | 'done'> {
+    const { clock, log, random } = this.#deps;
+    try {
+      const outcome = await this.#steps(signal);
+      if (this.#memory.retry !== undefined && this.#memory.retry.atMs <= clock.now())
+        this.#memory = withoutRetry(this.#memory);
+      return outcome;
+    } catch (error: unknown) {
+      if (isAbortError(error, signal)) return { wakeAtMs: clock.now() };
+      const failures = (this.#memory.retry?.failures ?? 0) + 1;
+      const delayMs = retryAfter(error) ?? withJitter(backoffDelayMs(RETRY, failures), 0.5, random);
+      this.#memory = { ...this.#memory, retry: { failures, atMs: clock.now() + delayMs } };
+      log.warn({ err: error, uid: this.#uid, failures, delayMs }, 'pod turn failed');
+      return { wakeAtMs: clock.now() + delayMs };
+    }
+  }
+
+  async #steps(signal: AbortSignal): Promise<{ readonly wakeAtMs: number } | 'done'> {
+    const { clock, observed, plan, random } = this.#deps;
+    if (observed.get(this.#uid) === undefined) await observed.refresh(this.#uid, { signal });
+    for (let step = 0; step < MAX_STEPS; step++) {
+      signal.throwIfAborted();
+      const snapshot = this.#snapshot();
+      const next = plan(snapshot);
+      this.#report(snapshot, next);
+      const retryAtMs = this.#memory.retry?.atMs;
+      const held = retryAtMs !== undefined && clock.now() < retryAtMs;
+      if (next.actions.length === 0 || held) {
+        const resyncAtMs = clock.now() + withJitter(RESYNC_MS, 0.5, random);
+        return { wakeAtMs: Math.min(held ? retryAtMs : resyncAtMs, next.wakeAtMs ?? resyncAtMs) };
+      }
+      if ((await this.#act(snapshot, next.actions, signal)) === 'done') return 'done';
+      if (retryAtMs !== undefined) this.#memory = withoutRetry(this.#memory);
+    }
+    throw new Error(`no fixed point after ${MAX_STEPS} steps`);
+  }
+
+  async #act(snapshot: Snapshot, actions: readonly Action[], signal: AbortSignal): Promise<'done' | 'again'> {
+    this.#markedDirty = false;
+    const turn: Turn = { snapshot, signal, memory: this.#memory, blocked: new Set(), forgotten: false };
+    try {
+      for (const action of actions) {
+        signal.throwIfAborted();
+        if ('container' in action && turn.blocked.has(action.container)) continue;
+        await this.#deps.execute(action, turn);
+      }
+    } finally {
+      // A change that came while the step resolved its volumes may not be in what the step wrote.
+      this.#memory = this.#markedDirty ? { ...turn.memory, volumesDirty: true } : turn.memory;
+    }
+    if (turn.forgotten) return 'done';
+    if (actions.some(touchesBackend)) await this.#deps.observed.refresh(this.#uid, { signal });
+    return 'again';
+  }
+
+  #snapshot(): Snapshot {
+    const { desired, observed, clock, volumes, maxBackoffMs } = this.#deps;
+    const entry = desired.get(this.#uid);
+    return {
+      uid: this.#uid,
+      pod: entry?.pod,
+      stop: entry === undefined ? ORPHAN_STOP : entry.stop,
+      observed: observed.get(this.#uid)?.pod,
+      memory: this.#memory,
+      nowMs: clock.now(),
+      refreshAtMs: volumes.refreshAt(this.#uid),
+      maxBackoffMs,
+    };
+  }
+
+  /** Computes the pod's status from the same snapshot and hands it to the writer; nothing is written for an object that is gone. */
+  #report(snapshot: Snapshot, next: Plan): void {
+    const { pod, stop } = snapshot;
+    if (pod === undefined || stop?.type === 'removed') return;
+    const status = this.#compute({ ...snapshot, pod }, next.finished === true);
+    this.#memory = { ...this.#memory, status };
+    this.#deps.status.submit(pod, status);
+  }
+
+  #compute(snapshot: Snapshot & { readonly pod: Pod }, finished: boolean): PodStatus {
+    const { pod, observed, memory, nowMs, stop } = snapshot;
+    const rejection = memory.admission?.type === 'rejected' ? memory.admission.rejection : undefined;
+    return computeStatus({
+      pod,
+      observed,
+      previous: memory.status ?? pod.status ?? {},
+      waiting: waitingReasons(snapshot),
+      // Probes come with the prober: until then a running container is started and ready (reference 1.4).
+      probes: { started: () => true, ready: () => true },
+      host: this.#deps.facts(),
+      nowMs,
+      finished,
+      terminating: stop !== undefined,
+      ...(rejection === undefined ? {} : { rejection }),
+    });
+  }
+}
+
+function touchesBackend(action: Action): boolean {
+  switch (action.type) {
+    case 'pullImage':
+    case 'refreshVolumes':
+    case 'showBackOff':
+    case 'writeFinalStatus':
+    case 'deleteObject':
+    case 'forget':
+      return false;
+    default:
+      return true;
+  }
+}
+
+function withoutRetry({ retry: _, ...memory }: PodMemory): PodMemory {
+  return memory;
+}
+
+function retryAfter(error: unknown): number | undefined {
+  return isProviderError(error) ? error.retryAfterMs : undefined;
+}

@@ -1,0 +1,117 @@
+import type { ObservedPod, PodUid } from '../../providers/contract/index.ts';
+import type { Rejection } from '../model/intent.ts';
+import { isTerminalPhase, type Pod, type PodStatus } from '../model/pod.ts';
+import type { DesiredStore } from '../model/stores.ts';
+import { ChildAbort } from '../util/abort.ts';
+import { Mailbox } from '../util/mailbox.ts';
+import type { PodEvent } from './ports.ts';
+import { PodWorker, type WorkerDeps } from './worker.ts';
+
+export interface WorkersDeps extends WorkerDeps {
+  readonly backend: { all(): Iterable<ObservedPod>; forget(uid: PodUid): void };
+  /** Decides about a pod seen for the first time; `others` are the admitted pods that still use the node. */
+  readonly admit: (pod: Pod, others: readonly Pod[]) => Rejection | undefined;
+  readonly event: (pod: Pod, event: PodEvent) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * UID → worker. Nothing moves before both sides have been listed once: then recovery after a restart is no special case, the
+ * containers that survived are simply already observed.
+ */
+export class Workers {
+  readonly #deps: WorkersDeps;
+  readonly #workers = new Map<PodUid, PodWorker>();
+  readonly #turns = new Map<PodUid, ChildAbort>();
+  readonly #mailbox: Mailbox<PodUid>;
+  #open = false;
+
+  constructor(deps: WorkersDeps) {
+    this.#deps = deps;
+    this.#mailbox = new Mailbox(deps.clock, (uid) => this.#turn(uid));
+  }
+
+  /** Both sources are synced and the node's facts are known: look at everything, in order of creation (reference 6.1). */
+  open(): void {
+    const { desired, backend } = this.#deps;
+    this.#open = true;
+    const pods = [...desired.all()].map(({ pod }) => pod).sort((a, b) => (creation(a) < creation(b) ? -1 : 1));
+    for (const pod of pods) this.post(pod.metadata.uid as PodUid); // the brand of a UID is a compile-time mark only
+    for (const { pod } of backend.all()) this.post(pod.uid);
+  }
+
+  /** Something about this pod changed. `stop` cuts a running turn short: a deletion does not wait for an image pull. */
+  post(uid: PodUid, change: 'spec' | 'stop' = 'spec'): void {
+    if (!this.#open) return;
+    if (change === 'stop') this.#turns.get(uid)?.abort(new Error('the pod is to be stopped'));
+    this.#mailbox.post(uid);
+  }
+
+  /** An object that this pod's volumes show has changed. */
+  volumesChanged(uid: PodUid): void {
+    this.#workers.get(uid)?.markVolumesDirty();
+    this.post(uid);
+  }
+
+  /** The status computed last; what the API server has may be older. */
+  status(uid: PodUid): PodStatus | undefined {
+    return this.#workers.get(uid)?.memory.status;
+  }
+
+  close(): void {
+    this.#mailbox.close();
+    for (const turn of this.#turns.values()) turn.abort(new Error('shutting down'));
+  }
+
+  /** Admission happens before the first await of a turn, so that pods are judged one after the other. */
+  async #turn(uid: PodUid): Promise<void> {
+    const worker = this.#worker(uid);
+    if (worker === undefined) return;
+    using turn = new ChildAbort(this.#deps.signal);
+    this.#turns.set(uid, turn);
+    const outcome = await worker.turn(turn.signal);
+    this.#turns.delete(uid);
+    if (outcome !== 'done') {
+      this.#mailbox.wake(uid, outcome.wakeAtMs - this.#deps.clock.now());
+      return;
+    }
+    this.#workers.delete(uid);
+    this.#deps.backend.forget(uid);
+    this.#mailbox.drop(uid);
+  }
+
+  #worker(uid: PodUid): PodWorker | undefined {
+    const known = this.#workers.get(uid);
+    if (known !== undefined) return known;
+    const { desired, observed } = this.#deps;
+    const entry = desired.get(uid);
+    if (entry === undefined && observed.get(uid)?.pod === undefined) {
+      this.#deps.backend.forget(uid);
+      return undefined;
+    }
+    const worker = new PodWorker(uid, this.#deps);
+    if (entry !== undefined && entry.stop === undefined && !isTerminalPhase(entry.pod.status?.phase))
+      this.#admit(worker, entry.pod);
+    this.#workers.set(uid, worker);
+    return worker;
+  }
+
+  #admit(worker: PodWorker, pod: Pod): void {
+    const rejection = this.#deps.admit(pod, [...this.#admitted()]);
+    worker.admit(rejection === undefined ? { type: 'accepted' } : { type: 'rejected', rejection });
+    if (rejection !== undefined)
+      this.#deps.event(pod, { type: 'Warning', reason: rejection.reason, message: rejection.message });
+  }
+
+  *#admitted(): Iterable<Pod> {
+    for (const [uid, { memory }] of this.#workers) {
+      const pod = this.#deps.desired.get(uid)?.pod;
+      if (pod !== undefined && memory.admission?.type === 'accepted' && !isTerminalPhase(memory.status?.phase))
+        yield pod;
+    }
+  }
+}
+
+function creation(pod: Pod): string {
+  return pod.metadata.creationTimestamp ?? '';
+}
