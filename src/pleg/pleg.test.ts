@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { type ObservedPod, type PodUid, ProviderError, type ProviderHint } from '../../providers/contract/index.ts';
+import { createLogger } from '../telemetry/logger.ts';
+import { makeObservedContainer, makeObservedPod, POD_UID, running } from '../testing/builders.ts';
+import { FakeClock, settle } from '../testing/fake-clock.ts';
+import { Pleg } from './pleg.ts';
+
+function harness() {
+  const clock = new FakeClock();
+  const backend = new Map<PodUid, ObservedPod>();
+  const notified: PodUid[] = [];
+  const state: { listError?: Error; beforeList?: Promise<void>; lists: number } = { lists: 0 };
+  const hints: ProviderHint[] = [];
+  let wakeHint = (): void => undefined;
+  const stop = new AbortController();
+  const pleg = new Pleg({
+    clock,
+    random: () => 0,
+    log: createLogger({ format: 'json', verbosity: 0 }),
+    notify: (uid) => notified.push(uid),
+    provider: {
+      // The PLEG reads only this one trait.
+      traits: { relistIntervalMs: 10_000 } as never,
+      list: async () => {
+        state.lists++;
+        if (state.listError) throw state.listError;
+        const answer = [...backend.values()];
+        await state.beforeList;
+        return answer;
+      },
+      inspect: async (uid) => backend.get(uid),
+      async *watch({ signal }) {
+        while (!signal.aborted) {
+          const hint = hints.shift();
+          if (hint) yield hint;
+          else
+            await new Promise<void>((resolve) => {
+              wakeHint = resolve;
+              signal.addEventListener('abort', () => resolve(), { once: true });
+            });
+        }
+      },
+    },
+  });
+  return { clock, backend, notified, state, pleg, stop, hint: (hint: ProviderHint) => (hints.push(hint), wakeHint()) };
+}
+
+const pod = makeObservedPod({ containers: [makeObservedContainer('c', running())] });
+
+describe('the PLEG', () => {
+  it('notifies of new, changed and vanished pods only', async () => {
+    const { clock, backend, notified, pleg, stop } = harness();
+    backend.set(POD_UID, pod);
+    const run = pleg.run({ signal: stop.signal });
+    await pleg.synced;
+    expect(notified).toEqual([POD_UID]);
+    await clock.advance(10_000);
+    expect(notified).toHaveLength(1);
+    backend.delete(POD_UID);
+    await clock.advance(10_000);
+    expect(notified).toHaveLength(2);
+    expect(pleg.get(POD_UID)?.pod).toBeUndefined();
+    stop.abort();
+    await run;
+  });
+
+  it('inspects on a hint, without waiting for a relist', async () => {
+    const { backend, notified, pleg, stop, hint, state } = harness();
+    const run = pleg.run({ signal: stop.signal });
+    await pleg.synced;
+    backend.set(POD_UID, pod);
+    hint({ type: 'pod', uid: POD_UID });
+    await settle();
+    expect(notified).toEqual([POD_UID]);
+    expect(state.lists).toBe(1);
+    stop.abort();
+    await run;
+  });
+
+  it('changes nothing while the backend cannot be asked, and turns unhealthy after three minutes (reference 16.1)', async () => {
+    const { clock, backend, pleg, stop, state } = harness();
+    backend.set(POD_UID, pod);
+    const run = pleg.run({ signal: stop.signal });
+    await pleg.synced;
+    state.listError = new ProviderError('Unavailable', 'gone');
+    backend.clear();
+    await clock.advance(170_000);
+    expect(pleg.get(POD_UID)?.pod).toEqual(pod);
+    expect(pleg.health().healthy).toBe(true);
+    await clock.advance(20_000);
+    expect(pleg.health().healthy).toBe(false);
+    delete state.listError;
+    await clock.advance(10_000);
+    expect(pleg.health().healthy).toBe(true);
+    expect(pleg.get(POD_UID)?.pod).toBeUndefined();
+    stop.abort();
+    await run;
+  });
+
+  it('does not let a slow list undo a newer inspection', async () => {
+    const { clock, backend, pleg, stop, state } = harness();
+    const run = pleg.run({ signal: stop.signal });
+    await pleg.synced;
+    const gate = Promise.withResolvers<void>();
+    state.beforeList = gate.promise;
+    await clock.advance(10_000); // this list has read the empty backend and hangs
+    await clock.advance(1);
+    backend.set(POD_UID, pod);
+    await pleg.refresh(POD_UID, { signal: stop.signal });
+    gate.resolve();
+    await settle();
+    expect(pleg.get(POD_UID)?.pod).toEqual(pod);
+    stop.abort();
+    await run;
+  });
+});
