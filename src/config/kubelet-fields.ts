@@ -1,0 +1,24 @@
+/**
+ * Every other field of KubeletConfiguration v1beta1 (reference 12.1): known, not supported yet. Only used to say so in the refusal;
+ * a feature that starts to use one moves it to schema.ts.
+ */
+export const UNSUPPORTED_KUBELET_FIELDS: ReadonlySet<string> = new Set(
+  `enableServer readOnlyPort staticPodPath staticPodURL staticPodURLHeader podLogsDir syncFrequency fileCheckFrequency
+  httpCheckFrequency tlsCipherSuites tlsMinVersion tlsCurvePreferences rotateCertificates serverTLSBootstrap
+  authentication.anonymous authentication.webhook authorization enableDebuggingHandlers enableProfilingHandler
+  enableDebugFlagsHandler enableSystemLogHandler enableSystemLogQuery resolvConf streamingConnectionIdleTimeout
+  imageMinimumGCAge imageMaximumGCAge imageGCHighThresholdPercent imageGCLowThresholdPercent volumeStatsAggPeriod
+  runtimeRequestTimeout kubeAPIQPS kubeAPIBurst contentType evictionHard evictionSoft evictionSoftGracePeriod
+  evictionMinimumReclaim evictionPressureTransitionPeriod evictionMaxPodGracePeriod mergeDefaultEvictionSettings
+  reservedSystemCPUs enforceNodeAllocatable enableControllerAttachDetach containerLogMaxSize containerLogMaxFiles
+  containerLogMaxWorkers containerLogMonitorInterval configMapAndSecretChangeDetectionStrategy shutdownGracePeriod
+  shutdownGracePeriodCriticalPods shutdownGracePeriodByPodPriority allowedUnsafeSysctls seccompDefault
+  localStorageCapacityIsolation containerRuntimeEndpoint imageServiceEndpoint featureGates logging tracing
+  showHiddenMetricsForVersion imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist cgroupsPerQOS
+  cgroupDriver cgroupRoot systemCgroups kubeletCgroups cpuManagerPolicy cpuManagerPolicyOptions
+  cpuManagerReconcilePeriod singleProcessOOMKill memoryManagerPolicy topologyManagerPolicy topologyManagerPolicyOptions
+  topologyManagerScope qosReserved hairpinMode cpuCFSQuota cpuCFSQuotaPeriod maxOpenFiles oomScoreAdj
+  makeIPTablesUtilChains iptablesMasqueradeBit iptablesDropBit protectKernelDefaults failSwapOn memorySwap failCgroupV1
+  memoryThrottlingFactor memoryReservationPolicy userNamespaces volumePluginDir kernelMemcgNotification
+  reservedMemory systemReservedCgroup kubeReservedCgroup systemCgroupsRoot podManifestPath`.split(/\s+/),
+);

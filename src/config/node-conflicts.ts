@@ -1,0 +1,38 @@
+import { cidrsOverlap, parseCidr } from '../util/cidr.ts';
+import { UsageError } from '../util/errors.ts';
+import type { Config, NodeConfig } from './config.ts';
+
+/** Refuses nodes of one process that would get in each other's way, naming both. */
+export function checkNodes({ nodes, healthz }: Pick<Config, 'nodes' | 'healthz'>): void {
+  nodes.forEach((node, index) => {
+    const where = `node ${node.name}: port ${node.port}`;
+    if (sameListener(node, healthz)) throw new UsageError(`${where} is also the port of /healthz (--healthz-port)`);
+    for (const other of nodes.slice(0, index)) {
+      if (other.name === node.name) throw new UsageError(`nodes: two nodes have the name ${node.name}`);
+      if (sameListener(node, other)) throw new UsageError(`${where} is also the port of node ${other.name}`);
+      if (networksOverlap(node, other)) {
+        throw new UsageError(
+          `node ${node.name}: podCIDR ${node.podCidr} overlaps podCIDR ${other.podCidr} of node ${other.name}`,
+        );
+      }
+    }
+  });
+}
+
+type Listener = Pick<NodeConfig, 'address' | 'port'>;
+
+/** Port 0 is any free one, or none. */
+function sameListener(a: Listener, b: Listener): boolean {
+  if (a.port === 0 || a.port !== b.port) return false;
+  return a.address === b.address || isWildcard(a.address) || isWildcard(b.address);
+}
+
+function isWildcard(address: string): boolean {
+  return address === '0.0.0.0' || address === '::';
+}
+
+function networksOverlap(a: NodeConfig, b: NodeConfig): boolean {
+  const first = a.podCidr === undefined ? undefined : parseCidr(a.podCidr);
+  const second = b.podCidr === undefined ? undefined : parseCidr(b.podCidr);
+  return first !== undefined && second !== undefined && cidrsOverlap(first, second);
+}

@@ -1,0 +1,122 @@
+import { dirname, resolve } from 'node:path';
+import { UsageError } from '../util/errors.ts';
+import type { NodeConfig, ReservedResources, Taint } from './config.ts';
+import { type ConfigDocuments, parseProviderConfig } from './documents.ts';
+import { given, type LoadEnvironment, read } from './environment.ts';
+import type { Flags } from './flags.ts';
+import { checkNodeName } from './labels.ts';
+import type { KubeletDocument, NodeEntry } from './schema.ts';
+
+export interface NodeSources {
+  /** Its file paths are absolute already, flags that are not of one node are in it already. */
+  readonly kubelet: KubeletDocument;
+  readonly flags: Flags;
+  readonly file: ConfigDocuments & { readonly path?: string };
+  readonly environment: LoadEnvironment;
+}
+
+/** Labels that every node of ours carries from its creation on, unless taken away (`key-`, or null in the file). */
+const DEFAULT_LABELS: Readonly<Record<string, string>> = {
+  type: 'virtual-kubelet',
+  // A cloud's load balancer would send traffic to a machine that it does not know.
+  'node.kubernetes.io/exclude-from-external-load-balancers': '',
+};
+
+/** One NodeConfig per entry of OutriggerConfiguration, or the single one that the flags describe. Flags beat entries beat KubeletConfiguration. */
+export async function buildNodes(sources: NodeSources): Promise<NodeConfig[]> {
+  const entries: readonly NodeEntry[] = sources.file.outrigger?.nodes ?? [
+    { name: ownName(sources), provider: sources.flags.provider ?? 'docker' },
+  ];
+  const nodes: NodeConfig[] = [];
+  for (const entry of entries) nodes.push(await buildNode(entry, entries.length === 1, sources));
+  return nodes;
+}
+
+/** As the kubelet: the host name in lower case. */
+function ownName({ flags, environment }: NodeSources): string {
+  const name = flags['hostname-override'] ?? environment.hostname.trim().toLowerCase();
+  const complaint = checkNodeName(name);
+  if (complaint !== undefined)
+    throw new UsageError(`--hostname-override: the host name ${JSON.stringify(name)} ${complaint}`);
+  return name;
+}
+
+async function buildNode(entry: NodeEntry, alone: boolean, sources: NodeSources): Promise<NodeConfig> {
+  const { kubelet, flags } = sources;
+  const provider = flags.provider ?? entry.provider;
+  const podCidr = flags['pod-cidr'] ?? entry.podCIDR ?? kubelet.podCIDR;
+  const providerId = flags['provider-id'] ?? entry.providerID ?? kubelet.providerID;
+  const maxPods = flags['max-pods'] ?? entry.maxPods ?? kubelet.maxPods;
+  const clientCaFile = kubelet.authentication?.x509?.clientCAFile;
+  const tls = servingCertificate(entry, sources);
+  return {
+    name: flags['hostname-override'] ?? entry.name,
+    provider,
+    providerConfig: await providerConfig(entry, sources),
+    nodeIPs: flags['node-ip'] ?? entry.nodeIP ?? [],
+    ...(given(podCidr) && { podCidr }),
+    address: flags.address ?? entry.address ?? kubelet.address ?? '0.0.0.0',
+    port: flags.port ?? entry.port ?? kubelet.port ?? (alone ? 10250 : 0),
+    ...(tls !== undefined && { tls }),
+    ...(given(clientCaFile) && { clientCaFile }),
+    register: kubelet.registerNode ?? true,
+    labels: mergeLabels(DEFAULT_LABELS, entry.labels, flags['node-labels']),
+    taints: flags['register-with-taints'] ?? entry.taints ?? kubelet.registerWithTaints ?? defaultTaints(provider),
+    ...(given(providerId) && { providerId }),
+    ...(maxPods !== undefined && { maxPods }),
+    podsPerCore: kubelet.podsPerCore ?? 0,
+    reserved: sum(
+      flags['kube-reserved'] ?? entry.kubeReserved ?? kubelet.kubeReserved,
+      flags['system-reserved'] ?? entry.systemReserved ?? kubelet.systemReserved,
+    ),
+  };
+}
+
+async function providerConfig(entry: NodeEntry, { flags, environment }: NodeSources): Promise<unknown> {
+  const file = flags['provider-config'];
+  if (!given(file)) return entry.providerConfig ?? {};
+  return parseProviderConfig(file, await read('--provider-config', resolve(environment.cwd, file), environment));
+}
+
+/** Certificate and key come from the same layer; one without the other is a mistake. */
+function servingCertificate(entry: NodeEntry, { kubelet, flags, file, environment }: NodeSources): NodeConfig['tls'] {
+  const base = file.path === undefined ? '/' : dirname(file.path);
+  const layers = [
+    [
+      flags['tls-cert-file'],
+      flags['tls-private-key-file'],
+      '--tls-private-key-file',
+      '--tls-cert-file',
+      environment.cwd,
+    ],
+    [entry.tlsCertFile, entry.tlsPrivateKeyFile, 'tlsPrivateKeyFile', 'tlsCertFile', base],
+    [kubelet.tlsCertFile, kubelet.tlsPrivateKeyFile, 'tlsPrivateKeyFile', 'tlsCertFile', base],
+  ] as const;
+  for (const [cert, key, keyName, certName, folder] of layers) {
+    if (given(cert) && given(key)) return { certFile: resolve(folder, cert), keyFile: resolve(folder, key) };
+    if (given(cert)) throw new UsageError(`${keyName}: is missing beside ${certName} ${JSON.stringify(cert)}`);
+    if (given(key)) throw new UsageError(`${certName}: is missing beside ${keyName} ${JSON.stringify(key)}`);
+  }
+  return undefined;
+}
+
+function mergeLabels(
+  ...layers: readonly (Readonly<Record<string, string | null>> | undefined)[]
+): Record<string, string> {
+  const merged = Object.assign({}, ...layers) as Record<string, string | null>;
+  return Object.fromEntries(Object.entries(merged).filter((pair): pair is [string, string] => pair[1] !== null));
+}
+
+function defaultTaints(provider: string): readonly Taint[] {
+  return [{ key: 'virtual-kubelet.io/provider', value: provider, effect: 'NoSchedule' }];
+}
+
+function sum(...parts: readonly (ReservedResources | undefined)[]): ReservedResources {
+  const add = (pick: (part: ReservedResources) => number): number =>
+    parts.reduce((total, part) => total + (part === undefined ? 0 : pick(part)), 0);
+  return {
+    cpuMilli: add((part) => part.cpuMilli),
+    memoryBytes: add((part) => part.memoryBytes),
+    ephemeralBytes: add((part) => part.ephemeralBytes),
+  };
+}
