@@ -11,6 +11,7 @@ import type { Action, Plan } from './plan/actions.ts';
 import type { Snapshot } from './plan/snapshot.ts';
 import { waitingReasons } from './plan/waiting.ts';
 import type { StatusSink, VolumeSource } from './ports.ts';
+import type { Turn } from './turn.ts';
 
 /** Back-off of a whole turn whose backend or API server is away. */
 const RETRY = { baseMs: 1_000, maxMs: 30_000 };
@@ -34,17 +35,6 @@ export interface WorkerDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
-}
-
-/** What an executor sees and changes while it runs one step. */
-export interface Turn {
-  readonly snapshot: Snapshot;
-  readonly signal: AbortSignal;
-  memory: PodMemory;
-  /** Containers whose chain of steps failed in this pass: what follows for them is skipped. */
-  readonly blocked: Set<string>;
-  /** The worker has nothing left to do, ever. */
-  forgotten: boolean;
 }
 
 /** Orphans get one second (reference 17.1.5). */

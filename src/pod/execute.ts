@@ -1,0 +1,159 @@
+import { type ContainerProvider, isProviderError, type PodProvider } from '../../providers/contract/index.ts';
+import { formatPod, type Pod } from '../model/pod.ts';
+import { assertNever } from '../util/assert-never.ts';
+import type { ExecutorDeps } from './executor-deps.ts';
+import { LaunchStep } from './launch.ts';
+import { withEntry } from './memory.ts';
+import type { Action, StopAction } from './plan/actions.ts';
+import { stopKey } from './plan/snapshot.ts';
+import { UNIT } from './plan/unit.ts';
+import { SandboxStep } from './sandbox.ts';
+import { StartStep } from './start.ts';
+import { containerPath, podOf, type Turn } from './turn.ts';
+
+/** Runs one action of a plan. A failure that concerns one container is remembered for it; an outage is thrown and ends the turn. */
+export class Executor {
+  readonly #deps: ExecutorDeps;
+  readonly #sandbox: SandboxStep;
+  readonly #start: StartStep;
+  readonly #launch: LaunchStep;
+
+  constructor(deps: ExecutorDeps) {
+    this.#deps = deps;
+    this.#sandbox = new SandboxStep(deps);
+    this.#start = new StartStep(deps, this.#sandbox);
+    this.#launch = new LaunchStep(deps, this.#sandbox);
+  }
+
+  async run(action: Action, turn: Turn): Promise<void> {
+    const { volumes } = this.#deps;
+    const { uid } = turn.snapshot;
+    const options = { signal: turn.signal };
+    switch (action.type) {
+      case 'ensureSandbox':
+        return this.#sandbox.ensure(this.#containers(), action, turn);
+      case 'refreshVolumes':
+        return this.#sandbox.refreshVolumes(turn);
+      case 'pullImage':
+        return this.#start.pull(action.container, turn);
+      case 'startContainer':
+        return this.#start.start(this.#containers(), action, turn);
+      case 'stopContainer':
+        return this.#stopContainer(action, turn);
+      case 'removeContainer': {
+        const ref = { podUid: uid, container: action.container, attempt: action.attempt };
+        return this.#drive(() => this.#containers().removeContainer(ref, options));
+      }
+      case 'stopSandbox':
+        return this.#drive(() => this.#containers().stopSandbox(uid, options));
+      case 'removeSandbox':
+        return this.#drive(() => this.#containers().removeSandbox(uid, options));
+      case 'launchPod':
+        return this.#launch.launch(this.#pods(), action.attempt, turn);
+      case 'stopPod':
+        return this.#stopPod(action.graceSeconds, turn);
+      case 'removePod':
+        return this.#drive(() => this.#pods().removePod(uid, options));
+      case 'showBackOff':
+        return this.#showBackOff(action.container, action.finishedAtMs, turn);
+      case 'writeFinalStatus':
+        return this.#writeFinalStatus(turn);
+      case 'deleteObject': {
+        await this.#deps.status.remove(podOf(turn.snapshot), options);
+        turn.memory = { ...turn.memory, deletedAtMs: this.#deps.clock.now() };
+        return;
+      }
+      case 'forget':
+        this.#deps.status.forget(uid);
+        volumes.forget(uid);
+        this.#deps.images.forget(uid);
+        this.#deps.forget(uid);
+        turn.forgotten = true;
+        return;
+      default:
+        assertNever(action);
+    }
+  }
+
+  #containers(): ContainerProvider {
+    const { provider } = this.#deps;
+    if (provider.kind !== 'container')
+      throw new Error('a container action was planned for a backend that runs whole pods');
+    return provider;
+  }
+
+  #pods(): PodProvider {
+    const { provider } = this.#deps;
+    if (provider.kind !== 'pod') throw new Error('a pod action was planned for a backend that runs single containers');
+    return provider;
+  }
+
+  /** Removals and stops: what is not there any more is done. */
+  async #drive(call: () => Promise<void>): Promise<void> {
+    try {
+      await this.#deps.limit(call);
+    } catch (error: unknown) {
+      if (!isProviderError(error, 'NotFound')) throw error;
+    }
+  }
+
+  async #stopContainer({ container, attempt, graceSeconds }: StopAction, turn: Turn): Promise<void> {
+    const { snapshot, signal } = turn;
+    const nowMs = this.#deps.clock.now();
+    const key = stopKey(container, attempt);
+    const pending = turn.memory.stops.get(key);
+    const ref = { podUid: snapshot.uid, container, attempt };
+    if (pending === undefined) this.#killing(container, snapshot.pod);
+    // A shorter grace period moves the deadline; the stop signal is not sent a second time.
+    if (pending === undefined || graceSeconds === 0) {
+      await this.#drive(() => this.#containers().stopContainer(ref, { graceSeconds }, { signal }));
+    }
+    const deadlineMs = Math.min(pending?.deadlineMs ?? Number.POSITIVE_INFINITY, nowMs + graceSeconds * 1000);
+    const stop = { deadlineMs, graceSeconds, ...(graceSeconds === 0 ? { killedAtMs: nowMs } : {}) };
+    turn.memory = { ...turn.memory, stops: withEntry(turn.memory.stops, key, stop) };
+  }
+
+  async #stopPod(graceSeconds: number, turn: Turn): Promise<void> {
+    const { snapshot, signal } = turn;
+    const key = stopKey(UNIT, snapshot.observed?.attempt ?? 0);
+    if (!turn.memory.stops.has(key)) {
+      for (const { name, state } of snapshot.observed?.containers ?? [])
+        if (state.status === 'running') this.#killing(name, snapshot.pod);
+    }
+    await this.#drive(() => this.#pods().stopPod(snapshot.uid, { graceSeconds }, { signal }));
+    const stop = { graceSeconds, deadlineMs: this.#deps.clock.now() + graceSeconds * 1000 };
+    turn.memory = { ...turn.memory, stops: withEntry(turn.memory.stops, key, stop) };
+  }
+
+  #killing(container: string, pod: Pod | undefined): void {
+    if (pod === undefined) return;
+    this.#deps.events.pod(pod, {
+      type: 'Normal',
+      reason: 'Killing',
+      message: `Stopping container ${container}`,
+      fieldPath: containerPath(container),
+    });
+  }
+
+  /** The kubelet says BackOff at each of its syncs; we say it once per exit (reference 2.4, 3.3). */
+  #showBackOff(container: string, finishedAtMs: number, turn: Turn): void {
+    const backoff = turn.memory.backoffs.get(container);
+    if (backoff === undefined) return;
+    turn.memory = {
+      ...turn.memory,
+      backoffs: withEntry(turn.memory.backoffs, container, { ...backoff, shownForMs: finishedAtMs }),
+    };
+    const pod = podOf(turn.snapshot);
+    const names = container === UNIT ? pod.spec.containers.map(({ name }) => name) : [container];
+    for (const name of names) {
+      const message = `Back-off restarting failed container ${name} in pod ${formatPod(pod)}`;
+      this.#deps.events.pod(pod, { type: 'Warning', reason: 'BackOff', message, fieldPath: containerPath(name) });
+    }
+  }
+
+  async #writeFinalStatus(turn: Turn): Promise<void> {
+    const { status } = turn.memory;
+    if (status !== undefined) await this.#deps.status.flush(podOf(turn.snapshot), status, { signal: turn.signal });
+    turn.memory = { ...turn.memory, finalWritten: true };
+  }
+}

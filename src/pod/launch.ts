@@ -1,0 +1,54 @@
+import type { PodProvider } from '../../providers/contract/index.ts';
+import { restartPolicy } from '../model/pod.ts';
+import { containerSpec } from './container-spec.ts';
+import type { ExecutorDeps } from './executor-deps.ts';
+import { UNIT } from './plan/unit.ts';
+import type { SandboxStep } from './sandbox.ts';
+import { advanceBackoff, containerPath, podOf, type Turn } from './turn.ts';
+
+/** Grace period where the spec has none (API default). */
+const DEFAULT_GRACE_SECONDS = 30;
+
+/** Starts a whole pod on a backend that sequences its containers itself. */
+export class LaunchStep {
+  readonly #deps: ExecutorDeps;
+  readonly #sandbox: SandboxStep;
+
+  constructor(deps: ExecutorDeps, sandbox: SandboxStep) {
+    this.#deps = deps;
+    this.#sandbox = sandbox;
+  }
+
+  async launch(provider: PodProvider, attempt: number, turn: Turn): Promise<void> {
+    const { images, limit, clock, events } = this.#deps;
+    const pod = podOf(turn.snapshot);
+    const options = { signal: turn.signal };
+    await this.#sandbox.attempt(turn, async () => {
+      const sandbox = await this.#sandbox.spec(turn, attempt);
+      const containers = pod.spec.containers.map(({ name }) =>
+        containerSpec(this.#deps, { pod, name, attempt, podIPs: [] }),
+      );
+      const registryAuth = await images.auth(pod, options);
+      const graceSeconds = pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+      const spec = { sandbox, containers, restartPolicy: restartPolicy(pod), graceSeconds, registryAuth };
+      await limit(() => provider.launchPod(spec, options));
+      for (const { name } of containers) {
+        events.pod(pod, {
+          type: 'Normal',
+          reason: 'Created',
+          message: 'Container created',
+          fieldPath: containerPath(name),
+        });
+      }
+      turn.memory = { ...turn.memory, volumesDirty: false };
+    });
+    advanceBackoff(turn, UNIT, lastUnitExitMs(turn), clock.now());
+  }
+}
+
+function lastUnitExitMs({ snapshot }: Turn): number | undefined {
+  const exits = (snapshot.observed?.containers ?? []).flatMap(({ state }) =>
+    state.status === 'exited' ? [state.finishedAt.getTime()] : [],
+  );
+  return exits.length === 0 ? undefined : Math.max(...exits);
+}

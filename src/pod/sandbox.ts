@@ -1,0 +1,142 @@
+import {
+  type ContainerProvider,
+  isProviderError,
+  type SandboxSpec,
+  type VolumeSpec,
+} from '../../providers/contract/index.ts';
+import type { Pod } from '../model/pod.ts';
+import { podDns } from '../spec/dns.ts';
+import { buildSandbox } from '../spec/sandbox.ts';
+import { isAbortError } from '../util/abort.ts';
+import { errorMessage } from '../util/errors.ts';
+import type { ExecutorDeps } from './executor-deps.ts';
+import { isOutage, mountFailure, startFailure } from './failure.ts';
+import type { PodMemory } from './memory.ts';
+import type { ContainerAction } from './plan/actions.ts';
+import { VolumeError } from './ports.ts';
+import { podOf, type Turn } from './turn.ts';
+
+/** A refresh of volume content that failed is tried again after this long; the old content stays meanwhile. */
+const REFRESH_RETRY_MS = 30_000;
+
+/** The shared part of a pod: volumes and network (reference 2.8, 2.13, 9.1). */
+export class SandboxStep {
+  readonly #deps: ExecutorDeps;
+
+  constructor(deps: ExecutorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Specification of the pod's sandbox as it is observed, or of attempt `attempt`. Throws VolumeError. */
+  async spec(turn: Turn, attempt = turn.snapshot.observed?.attempt ?? 0): Promise<SandboxSpec> {
+    const { volumes, facts, settings, events, provider } = this.#deps;
+    const pod = podOf(turn.snapshot);
+    const node = facts();
+    if (node === undefined) throw new Error('the node is not known yet');
+    try {
+      const resolved = await volumes.resolve(pod, { signal: turn.signal });
+      const { dns, warnings } = podDns(pod, { servers: settings.clusterDns, domain: settings.clusterDomain });
+      if (turn.snapshot.observed === undefined)
+        for (const warning of warnings) events.pod(pod, { type: 'Warning', ...warning });
+      return buildSandbox({
+        pod,
+        attempt,
+        volumes: resolved,
+        facts: node,
+        dns,
+        hintsPrefix: `${provider.name}.outrigger/`,
+      });
+    } catch (error: unknown) {
+      if (error instanceof VolumeError) this.#failedMount(pod, error);
+      throw error;
+    }
+  }
+
+  async ensure(
+    provider: ContainerProvider,
+    { attempt, replaces }: Extract<ContainerAction, { type: 'ensureSandbox' }>,
+    turn: Turn,
+  ): Promise<void> {
+    const pod = podOf(turn.snapshot);
+    if (replaces) {
+      this.#deps.events.pod(pod, {
+        type: 'Normal',
+        reason: 'SandboxChanged',
+        message: 'Pod sandbox changed, it will be killed and re-created.',
+      });
+    }
+    await this.attempt(turn, async () => {
+      const spec = await this.spec(turn, attempt);
+      await this.#deps.limit(() => provider.ensureSandbox(spec, { signal: turn.signal }));
+      turn.memory = filled(turn.memory, spec.volumes);
+    });
+  }
+
+  /** Runs what makes a sandbox or a whole unit; a failure is told by an event and remembered with the time of the next try. */
+  async attempt(turn: Turn, make: () => Promise<void>): Promise<void> {
+    const { clock, random, events } = this.#deps;
+    const { sandbox: previous, ...rest } = turn.memory;
+    const pod = podOf(turn.snapshot);
+    try {
+      await make();
+      const { sandbox: _, ...memory } = turn.memory;
+      turn.memory = memory;
+    } catch (error: unknown) {
+      if (isAbortError(error, turn.signal) || isOutage(error)) throw error;
+      const message = errorMessage(error);
+      const nowMs = clock.now();
+      if (error instanceof VolumeError) {
+        turn.memory = { ...rest, sandbox: mountFailure({ reason: 'ContainerCreating', message, previous, nowMs }) };
+        return;
+      }
+      if (isProviderError(error) && error.permanent) {
+        // The backend can never run it: the same end as a refusal at admission, only later (contract: ProviderError.permanent).
+        const rejection = { reason: error.reason ?? 'ProviderUnsupported', message };
+        turn.memory = { ...rest, admission: { type: 'rejected', rejection } };
+        events.pod(pod, { type: 'Warning', ...rejection });
+        return;
+      }
+      events.pod(pod, {
+        type: 'Warning',
+        reason: 'FailedCreatePodSandBox',
+        message: `Failed to create pod sandbox: ${message}`,
+      });
+      turn.memory = {
+        ...rest,
+        sandbox: startFailure({ reason: 'ContainerCreating', message, previous, nowMs, random }),
+      };
+    }
+  }
+
+  /** Brings changed content into the volumes of a live pod: rotated tokens, edited objects (reference 9.3). */
+  async refreshVolumes(turn: Turn): Promise<void> {
+    const { provider, clock } = this.#deps;
+    const { signal, snapshot } = turn;
+    try {
+      const { volumes } = await this.spec(turn);
+      for (const volume of volumes) {
+        if (volume.kind !== 'files' || turn.memory.revisions?.get(volume.name) === volume.revision) continue;
+        await provider.updateFiles?.(snapshot.uid, volume, { signal });
+      }
+      turn.memory = filled(turn.memory, volumes);
+    } catch (error: unknown) {
+      if (isAbortError(error, signal) || isOutage(error)) throw error;
+      if (!(error instanceof VolumeError))
+        this.#deps.log.warn({ err: error, uid: snapshot.uid }, 'volume content cannot be refreshed');
+      turn.memory = { ...turn.memory, refreshNotBeforeMs: clock.now() + REFRESH_RETRY_MS };
+    }
+  }
+
+  #failedMount(pod: Pod, error: VolumeError): void {
+    const message = `MountVolume.SetUp failed for volume "${error.volume}" : ${error.message}`;
+    this.#deps.events.pod(pod, { type: 'Warning', reason: 'FailedMount', message });
+  }
+}
+
+/** The backend now has the content of all `files` volumes. */
+function filled({ refreshNotBeforeMs: _, ...memory }: PodMemory, volumes: readonly VolumeSpec[]): PodMemory {
+  const revisions = new Map(
+    volumes.flatMap((volume) => (volume.kind === 'files' ? [[volume.name, volume.revision] as const] : [])),
+  );
+  return { ...memory, revisions, volumesDirty: false };
+}

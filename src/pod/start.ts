@@ -1,0 +1,109 @@
+import {
+  type ContainerProvider,
+  type ContainerSpec,
+  isProviderError,
+  type PulledImage,
+} from '../../providers/contract/index.ts';
+import type { Pod } from '../model/pod.ts';
+import { ContainerConfigError } from '../spec/config-error.ts';
+import { isAbortError } from '../util/abort.ts';
+import { errorMessage } from '../util/errors.ts';
+import { containerSpec } from './container-spec.ts';
+import type { ExecutorDeps } from './executor-deps.ts';
+import { isOutage, startFailure } from './failure.ts';
+import { type StartFailure, withEntry } from './memory.ts';
+import type { ContainerAction } from './plan/actions.ts';
+import { VolumeError } from './ports.ts';
+import type { SandboxStep } from './sandbox.ts';
+import { advanceBackoff, containerOf, containerPath, lastExitMs, podOf, type Turn } from './turn.ts';
+
+type StartAction = Extract<ContainerAction, { type: 'startContainer' }>;
+
+/** Brings one container to life: image, specification, create and start (reference 2.5, 2.8, 3.3). */
+export class StartStep {
+  readonly #deps: ExecutorDeps;
+  readonly #sandbox: SandboxStep;
+  /** Images found by `pull`, for the `start` that follows in the same pass. */
+  readonly #pulled = new WeakMap<Turn, Map<string, PulledImage>>();
+
+  constructor(deps: ExecutorDeps, sandbox: SandboxStep) {
+    this.#deps = deps;
+    this.#sandbox = sandbox;
+  }
+
+  async pull(name: string, turn: Turn): Promise<void> {
+    const pod = podOf(turn.snapshot);
+    const result = await this.#deps.images.ensure(pod, containerOf(pod, name), containerPath(name), {
+      signal: turn.signal,
+    });
+    if (result.type === 'failed') {
+      this.#remember(turn, name, { reason: result.reason, message: result.message }, result.retryAtMs);
+      return;
+    }
+    const images = this.#pulled.get(turn) ?? new Map<string, PulledImage>();
+    this.#pulled.set(turn, images.set(name, result.image));
+  }
+
+  async start(provider: ContainerProvider, { container: name, attempt }: StartAction, turn: Turn): Promise<void> {
+    const pod = podOf(turn.snapshot);
+    const options = { signal: turn.signal };
+    try {
+      const sandbox = await this.#sandbox.spec(turn);
+      const image = this.#pulled.get(turn)?.get(name);
+      const spec = this.#build(pod, name, attempt, turn, image);
+      await this.#deps.limit(() => provider.startContainer(sandbox, spec, options));
+      this.#event(pod, name, 'Normal', 'Created', 'Container created');
+      this.#event(pod, name, 'Normal', 'Started', 'Container started');
+      turn.memory = { ...turn.memory, starts: withEntry(turn.memory.starts, name, undefined) };
+    } catch (error: unknown) {
+      if (isAbortError(error, turn.signal) || isOutage(error)) throw error;
+      this.#failed(pod, name, attempt, error, turn);
+    }
+    advanceBackoff(turn, name, lastExitMs(turn.snapshot, name), this.#deps.clock.now());
+  }
+
+  #build(pod: Pod, name: string, attempt: number, turn: Turn, image: PulledImage | undefined): ContainerSpec {
+    const podIPs = turn.snapshot.observed?.ips ?? [];
+    const imageUser = image?.user;
+    return containerSpec(this.#deps, { pod, name, attempt, podIPs, ...(imageUser === undefined ? {} : { imageUser }) });
+  }
+
+  #failed(pod: Pod, name: string, attempt: number, error: unknown, turn: Turn): void {
+    const message = errorMessage(error);
+    if (error instanceof VolumeError) {
+      // Told as FailedMount already; the container simply stays as it is until the volume can be had.
+      this.#remember(turn, name, { reason: 'ContainerCreating', message: '', attempt });
+      return;
+    }
+    const madeButNotStarted = isProviderError(error) && error.reason === 'StartError';
+    if (madeButNotStarted) this.#event(pod, name, 'Normal', 'Created', 'Container created');
+    this.#event(pod, name, 'Warning', 'Failed', `Error: ${message}`);
+    this.#remember(turn, name, { reason: waitingReason(error), message, attempt });
+  }
+
+  #remember(
+    turn: Turn,
+    name: string,
+    failure: Pick<StartFailure, 'reason' | 'message' | 'attempt'>,
+    retryAtMs?: number,
+  ): void {
+    const { clock, random } = this.#deps;
+    const entry = startFailure({ ...failure, previous: turn.memory.starts.get(name), nowMs: clock.now(), random });
+    turn.memory = {
+      ...turn.memory,
+      starts: withEntry(turn.memory.starts, name, retryAtMs === undefined ? entry : { ...entry, retryAtMs }),
+    };
+    turn.blocked.add(name);
+  }
+
+  #event(pod: Pod, name: string, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#deps.events.pod(pod, { type, reason, message, fieldPath: containerPath(name) });
+  }
+}
+
+/** Waiting reason of a start that failed (reference 1.5). */
+function waitingReason(error: unknown): string {
+  if (error instanceof ContainerConfigError) return error.reason;
+  if (isProviderError(error) && error.reason === 'StartError') return 'RunContainerError';
+  return 'CreateContainerError';
+}

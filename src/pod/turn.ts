@@ -1,0 +1,45 @@
+import type { Container, Pod } from '../model/pod.ts';
+import { type PodMemory, withEntry } from './memory.ts';
+import { nextBackoff } from './plan/restart.ts';
+import { incarnations, type Snapshot } from './plan/snapshot.ts';
+
+/** What an executor sees and changes while it runs the actions of one plan. */
+export interface Turn {
+  readonly snapshot: Snapshot;
+  readonly signal: AbortSignal;
+  memory: PodMemory;
+  /** Containers whose chain of steps failed in this pass: what follows for them is skipped. */
+  readonly blocked: Set<string>;
+  /** The worker has nothing left to do, ever. */
+  forgotten: boolean;
+}
+
+/** Every action but stops and removals is planned for pods that the API server knows. */
+export function podOf({ pod, uid }: Snapshot): Pod {
+  if (pod === undefined) throw new Error(`pod ${uid} is known to the backend only`);
+  return pod;
+}
+
+/** The crash-loop clock after a start of `container` (or of the whole unit), from its last exit. */
+export function advanceBackoff(turn: Turn, container: string, finishedAtMs: number | undefined, nowMs: number): void {
+  if (finishedAtMs === undefined) return;
+  const next = nextBackoff(turn.memory.backoffs.get(container), finishedAtMs, nowMs, turn.snapshot.maxBackoffMs);
+  turn.memory = { ...turn.memory, backoffs: withEntry(turn.memory.backoffs, container, next) };
+}
+
+/** When the newest incarnation ended, if it has. */
+export function lastExitMs({ observed }: Snapshot, container: string): number | undefined {
+  const state = incarnations(observed, container)[0]?.state;
+  return state?.status === 'exited' ? state.finishedAt.getTime() : undefined;
+}
+
+export function containerOf(pod: Pod, name: string): Container {
+  const container = pod.spec.containers.find((candidate) => candidate.name === name);
+  if (container === undefined) throw new Error(`the pod has no container ${name}`);
+  return container;
+}
+
+/** `involvedObject.fieldPath` of events about one container (reference 3.1). */
+export function containerPath(name: string): string {
+  return `spec.containers{${name}}`;
+}
