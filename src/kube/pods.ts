@@ -1,0 +1,86 @@
+import type { Pod } from '../model/pod.ts';
+import type { Requester } from './client.ts';
+import { STRATEGIC_MERGE_PATCH } from './client.ts';
+import { isConflict, isNotFound } from './errors.ts';
+import { clusterScoped, namespaced } from './paths.ts';
+import { Reflector, type ReflectorOptions } from './reflector.ts';
+
+/** The pods bound to a node. The Node authorizer allows exactly this selector (reference 0.2). */
+export function watchPods(
+  options: Omit<ReflectorOptions<Pod>, 'name' | 'path' | 'fieldSelector'> & { readonly nodeName: string },
+): Reflector<Pod> {
+  const { nodeName, ...rest } = options;
+  return new Reflector<Pod>({
+    ...rest,
+    name: `pods of ${nodeName}`,
+    path: clusterScoped('pods'),
+    fieldSelector: `spec.nodeName=${nodeName}`,
+  });
+}
+
+export type PatchResult = { readonly type: 'written'; readonly pod: Pod } | { readonly type: 'gone' };
+
+/** Calls about one pod. "Gone" means that no object with this UID exists: deleted, or its name belongs to another pod now. */
+export class PodApi {
+  readonly #client: Requester;
+
+  constructor(client: Requester) {
+    this.#client = client;
+  }
+
+  async get(pod: Pod, { signal }: { readonly signal: AbortSignal }): Promise<Pod | undefined> {
+    try {
+      const found = await this.#client.request<Pod>({ method: 'GET', path: podPath(pod), signal });
+      return found.metadata.uid === pod.metadata.uid ? found : undefined;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** `status` is a strategic merge patch of the status alone; the UID in it is the precondition (reference 1.8). */
+  async patchStatus(pod: Pod, status: object, { signal }: { readonly signal: AbortSignal }): Promise<PatchResult> {
+    try {
+      const written = await this.#client.request<Pod>({
+        method: 'PATCH',
+        path: podPath(pod, 'status'),
+        contentType: STRATEGIC_MERGE_PATCH,
+        body: { metadata: { uid: pod.metadata.uid }, status },
+        signal,
+      });
+      return { type: 'written', pod: written };
+    } catch (error) {
+      if (await this.#isGone(pod, error, signal)) return { type: 'gone' };
+      throw error;
+    }
+  }
+
+  /** DELETE with grace period 0 (reference 1.10). A pod with finalizers keeps its object; our part is done all the same. */
+  async remove(pod: Pod, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    try {
+      await this.#client.request({
+        method: 'DELETE',
+        path: podPath(pod),
+        body: {
+          apiVersion: 'v1',
+          kind: 'DeleteOptions',
+          gracePeriodSeconds: 0,
+          preconditions: { uid: pod.metadata.uid },
+        },
+        signal,
+      });
+    } catch (error) {
+      if (!(await this.#isGone(pod, error, signal))) throw error;
+    }
+  }
+
+  /** A 409 does not tell a lost race from a foreign UID other than in words: asking is the sure way, and rarely needed. */
+  async #isGone(pod: Pod, error: unknown, signal: AbortSignal): Promise<boolean> {
+    if (isNotFound(error)) return true;
+    return isConflict(error) && (await this.get(pod, { signal })) === undefined;
+  }
+}
+
+function podPath(pod: Pod, ...rest: readonly string[]): string {
+  return namespaced(pod.metadata.namespace, 'pods', pod.metadata.name, ...rest);
+}
