@@ -1,0 +1,86 @@
+import type { ContainerSpec, MountSpec, ResourceSpec } from '../../providers/contract/index.ts';
+import type { Container, Pod } from '../model/pod.ts';
+import { quantityToBytes, quantityToMilli } from '../model/quantity.ts';
+import type { Env } from './env.ts';
+import { expand } from './expand.ts';
+import { containerRecord, printContainerLabels } from './labels.ts';
+import { buildSecurity, verifyRunAsNonRoot } from './security.ts';
+
+export interface ContainerInput {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly role?: ContainerSpec['role'];
+  readonly attempt: number;
+  /** From composeEnv. */
+  readonly env: Env;
+  /** USER of the image, where the backend tells (PulledImage.user). */
+  readonly imageUser?: string;
+  /** KubeletConfiguration.podPidsLimit; absent or negative means no limit. */
+  readonly podPidsLimit?: number;
+}
+
+/** Throws ContainerConfigError where the kubelet would answer CreateContainerConfigError. */
+export function buildContainer(input: ContainerInput): ContainerSpec {
+  const { pod, container, role = 'main', attempt, env, imageUser } = input;
+  verifyRunAsNonRoot(pod, container, imageUser);
+  const values = new Map(env);
+  const expanded = (texts: readonly string[]): readonly string[] =>
+    texts.map((text) => expand(text, (name) => values.get(name)));
+  const { command = [], args = [], workingDir = '', terminationMessagePath = '' } = container;
+  return {
+    name: container.name,
+    attempt,
+    role,
+    image: container.image ?? '',
+    ...(command.length > 0 && { command: expanded(command) }),
+    ...(args.length > 0 && { args: expanded(args) }),
+    ...(workingDir !== '' && { workingDir }),
+    env,
+    mounts: buildMounts(pod, container),
+    resources: buildResources(container, input.podPidsLimit),
+    security: buildSecurity(pod, container, imageUser),
+    terminal: {
+      tty: container.tty ?? false,
+      stdin: container.stdin ?? false,
+      stdinOnce: container.stdinOnce ?? false,
+    },
+    ...(terminationMessagePath !== '' && { terminationMessagePath }),
+    labels: printContainerLabels(containerRecord(pod, container, attempt)),
+  };
+}
+
+function buildMounts(pod: Pod, container: Container): readonly MountSpec[] {
+  const kept = new Set(pod.spec.volumes?.filter(isAlwaysReadOnly).map(({ name }) => name));
+  return (container.volumeMounts ?? []).map(({ name, mountPath, readOnly, subPath = '' }) => ({
+    volume: name,
+    path: mountPath.startsWith('/') ? mountPath : `/${mountPath}`,
+    ...(subPath !== '' && { subPath }),
+    readOnly: readOnly === true || kept.has(name),
+  }));
+}
+
+/** Content that the kubelet writes is never the container's to write (reference 9.3). */
+function isAlwaysReadOnly(volume: NonNullable<Pod['spec']['volumes']>[number]): boolean {
+  return [volume.projected, volume.configMap, volume.secret, volume.downwardAPI].some((source) => source !== undefined);
+}
+
+function buildResources({ resources }: Container, podPidsLimit: number | undefined): ResourceSpec {
+  const requests = resources?.requests ?? {};
+  const limits = resources?.limits ?? {};
+  const cpu = (text: string | undefined): number | undefined => positive(text, quantityToMilli);
+  const memory = (text: string | undefined): number | undefined => positive(text, quantityToBytes);
+  const values = {
+    cpuRequestMilli: cpu(requests['cpu']),
+    cpuLimitMilli: cpu(limits['cpu']),
+    memoryRequestBytes: memory(requests['memory']),
+    memoryLimitBytes: memory(limits['memory']),
+    pidsLimit: podPidsLimit !== undefined && podPidsLimit > 0 ? podPidsLimit : undefined,
+  };
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}
+
+/** A quantity of zero sets nothing: the kubelet hands it to the runtime as "no limit". */
+function positive(text: string | undefined, read: (text: string) => number): number | undefined {
+  const value = text === undefined ? 0 : read(text);
+  return value > 0 ? value : undefined;
+}
