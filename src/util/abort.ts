@@ -32,3 +32,16 @@ export function isAbortError(error: unknown, signal: AbortSignal): boolean {
       (error instanceof Error && (error.name === 'AbortError' || error.cause === signal.reason)))
   );
 }
+
+/** The promise's outcome, or the signal's reason when it aborts first; whatever the promise stands for goes on. */
+export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
