@@ -65,3 +65,6 @@ export function restartPolicy(pod: Pod): RestartPolicy {
 export function toTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
+
+/** How the API server prints a time that was never set (`lastProbeTime`, `startedAt` of a lost container); the library's types do not know it. */
+export const NO_TIME = null as unknown as string;
