@@ -89,6 +89,18 @@ export class Service {
     await this.kill();
   }
 
+  /** SIGTERM to the process alone and no more: what it started may outlive it. */
+  async stopAlone(timeoutMs = 30_000): Promise<void> {
+    signal(this.pid, 'SIGTERM');
+    await waitFor(() => !this.running, { what: `${this.name} to end`, timeoutMs, detail: () => tail(this.logFile) });
+    rmSync(this.#pidFile, { force: true });
+  }
+
+  /** Lets this process end while the service goes on. */
+  detach(): void {
+    this.#child.unref();
+  }
+
   /** SIGKILL to the whole group, also to what outlived its leader. */
   async kill(): Promise<void> {
     signal(-this.pid, 'SIGKILL');

@@ -1,0 +1,135 @@
+import { type IncomingMessage, request } from 'node:http';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { readText } from './kube-http.ts';
+
+export class DockerError extends Error {
+  readonly code: number;
+
+  constructor(what: string, code: number, body: string) {
+    super(`${what}: ${code} ${body.trim().slice(0, 500)}`);
+    this.code = code;
+  }
+}
+
+export interface ContainerSummary {
+  readonly Id: string;
+  readonly Names: readonly string[];
+  readonly Labels: Readonly<Record<string, string>>;
+  readonly State: string;
+}
+
+export interface NetworkSummary {
+  readonly Id: string;
+  readonly Name: string;
+  readonly Labels: Readonly<Record<string, string>> | null;
+}
+
+export interface VolumeSummary {
+  readonly Name: string;
+  readonly Labels: Readonly<Record<string, string>> | null;
+}
+
+interface ImageDetails {
+  readonly Id: string;
+  readonly Config: { readonly Labels: Readonly<Record<string, string>> | null } | null;
+}
+
+/** The few calls to a Docker engine that the test bed makes, over its socket. Tests may use dockerode beside it. */
+export class DockerHttp {
+  readonly socket: string;
+
+  constructor(socket: string) {
+    this.socket = socket;
+  }
+
+  async ping(): Promise<boolean> {
+    return (await this.#text('GET', '/_ping')) === 'OK';
+  }
+
+  /** Those with the label, or all; stopped ones too. */
+  async containers(label?: string): Promise<ContainerSummary[]> {
+    return JSON.parse(await this.#text('GET', `/containers/json?all=1${filter(label)}`)) as ContainerSummary[]; // Engine API
+  }
+
+  async networks(label?: string): Promise<NetworkSummary[]> {
+    return JSON.parse(await this.#text('GET', `/networks?${filter(label)}`)) as NetworkSummary[]; // Engine API
+  }
+
+  async volumes(label?: string): Promise<VolumeSummary[]> {
+    const answer = JSON.parse(await this.#text('GET', `/volumes?${filter(label)}`)) as {
+      Volumes: VolumeSummary[] | null;
+    }; // Engine API
+    return answer.Volumes ?? [];
+  }
+
+  /** Undefined if the engine has no such image. */
+  async image(name: string): Promise<ImageDetails | undefined> {
+    try {
+      return JSON.parse(await this.#text('GET', `/images/${encodeURIComponent(name)}/json`)) as ImageDetails; // Engine API
+    } catch (error) {
+      if (error instanceof DockerError && error.code === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /** Makes an image of one layer from a tar archive of its root. `changes` are lines of a Dockerfile. */
+  async importImage(archive: Readable, name: string, changes: readonly string[]): Promise<void> {
+    const [repo, tag] = splitTag(name);
+    const query = new URLSearchParams([
+      ['fromSrc', '-'],
+      ['repo', repo],
+      ['tag', tag],
+    ]);
+    for (const change of changes) query.append('changes', change);
+    const answer = await this.#text('POST', `/images/create?${query}`, archive);
+    // The answer is 200 before the import is done; a failure is a line of the answer.
+    if (answer.includes('"error"')) throw new Error(`import of ${name}: ${answer.trim()}`);
+  }
+
+  async tagImage(name: string, other: string): Promise<void> {
+    const [repo, tag] = splitTag(other);
+    await this.#text('POST', `/images/${encodeURIComponent(name)}/tag?${new URLSearchParams({ repo, tag })}`);
+  }
+
+  async removeContainer(id: string): Promise<void> {
+    await this.#remove(`/containers/${id}?force=1&v=1`);
+  }
+
+  async removeNetwork(id: string): Promise<void> {
+    await this.#remove(`/networks/${id}`);
+  }
+
+  async removeVolume(name: string): Promise<void> {
+    await this.#remove(`/volumes/${encodeURIComponent(name)}?force=1`);
+  }
+
+  async #remove(path: string): Promise<void> {
+    await this.#text('DELETE', path).catch((error: unknown) => {
+      // Gone, or someone else is removing it right now.
+      if (!(error instanceof DockerError && (error.code === 404 || error.code === 409))) throw error;
+    });
+  }
+
+  async #text(method: string, path: string, body?: Readable): Promise<string> {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = request({ socketPath: this.socket, method, path, headers: { Host: 'docker' } }, resolve);
+      sent.once('error', reject);
+      if (body === undefined) sent.end();
+      else pipeline(body, sent).catch(reject);
+    });
+    const text = await readText(response);
+    const code = response.statusCode ?? 0;
+    if (code >= 400) throw new DockerError(`${method} ${path}`, code, text);
+    return text;
+  }
+}
+
+function filter(label: string | undefined): string {
+  return label === undefined ? '' : `&filters=${encodeURIComponent(JSON.stringify({ label: [label] }))}`;
+}
+
+function splitTag(name: string): [string, string] {
+  const colon = name.lastIndexOf(':');
+  return colon > name.lastIndexOf('/') ? [name.slice(0, colon), name.slice(colon + 1)] : [name, 'latest'];
+}

@@ -1,0 +1,3 @@
+module outrigger/images
+
+go 1.26

@@ -1,0 +1,125 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DockerHttp } from './docker-http.ts';
+import { run, Service, tail } from './process.ts';
+
+export interface PrivateEngineOptions {
+  /** Keep it short: sockets live below. */
+  readonly dir: string;
+  readonly liveRestore?: boolean;
+}
+
+/**
+ * A second Docker engine with everything of its own, for tests that restart it. Root only, on a machine that has dockerd. It leaves
+ * docker0 and iptables to the engine of the machine: its containers reach each other and the host, nothing else.
+ */
+export class PrivateEngine {
+  readonly socket: string;
+  readonly docker: DockerHttp;
+  readonly #options: PrivateEngineOptions;
+  #service: Service | undefined;
+
+  constructor(options: PrivateEngineOptions) {
+    // A socket's address has 108 bytes at most, and containerd's are below exec/containerd/.
+    if (options.dir.length > 70) throw new Error(`${options.dir} is too long for the sockets of an engine`);
+    this.#options = options;
+    this.socket = join(options.dir, 'docker.sock');
+    this.docker = new DockerHttp(this.socket);
+  }
+
+  async start(): Promise<void> {
+    const { dir, liveRestore = false } = this.#options;
+    mkdirSync(dir, { recursive: true });
+    rmSync(join(dir, 'docker.pid'), { force: true }); // its pid may be someone else's by now
+    const service = new Service({
+      name: 'dockerd-private',
+      command: 'dockerd',
+      args: [
+        `--host=unix://${this.socket}`,
+        `--data-root=${join(dir, 'data')}`,
+        `--exec-root=${join(dir, 'exec')}`,
+        `--pidfile=${join(dir, 'docker.pid')}`,
+        '--bridge=none',
+        '--iptables=false',
+        `--live-restore=${liveRestore}`,
+      ],
+      logFile: join(dir, 'dockerd.log'),
+      pidDir: join(dir, 'pids'),
+    });
+    this.#service = service;
+    await service.ready(() => this.docker.ping());
+  }
+
+  /** As `systemctl stop docker`: with live-restore the containers go on. */
+  async stopDaemon(): Promise<void> {
+    await this.#service?.stopAlone();
+  }
+
+  /** As a crash: SIGKILL to dockerd alone; containerd and the containers go on. */
+  async crashDaemon(): Promise<void> {
+    await this.#service?.crash();
+  }
+
+  async restart(): Promise<void> {
+    await this.stopDaemon();
+    await this.start();
+  }
+
+  log(): string {
+    return tail(join(this.#options.dir, 'dockerd.log'), 60);
+  }
+
+  /** Ends containers and engine and removes its folder. */
+  async destroy(): Promise<void> {
+    const containers = await this.docker.containers().catch(() => []);
+    await Promise.all(containers.map((container) => this.docker.removeContainer(container.Id).catch(() => undefined)));
+    if (this.#service?.running) await this.#service.stop(20_000);
+    await removeEngineDir(this.#options.dir);
+  }
+}
+
+/** Ends what still runs out of a private engine's folder and removes it: mounts, shims and their containers outlive a crash. */
+export async function removeEngineDir(dir: string): Promise<void> {
+  const processes = readProcesses();
+  const ours = processes.filter(({ command }) => command.includes(`${dir}/`));
+  const shims = new Set(ours.filter(({ command }) => command.includes('containerd-shim')).map(({ pid }) => pid));
+  const containers = processes.filter(({ parent }) => shims.has(parent));
+  for (const { pid } of [...containers, ...ours]) {
+    if (pid === process.pid) continue;
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // Gone already.
+    }
+  }
+  for (const mount of mountsBelow(dir)) await run('umount', ['-l', mount]).catch(() => undefined);
+  rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+}
+
+function mountsBelow(dir: string): string[] {
+  return readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '')
+    .filter((mount) => mount.startsWith(`${dir}/`))
+    .reverse();
+}
+
+interface ProcessEntry {
+  readonly pid: number;
+  readonly parent: number;
+  readonly command: string;
+}
+
+function readProcesses(): ProcessEntry[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+        const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+        return [{ pid: Number(name), parent, command: readFileSync(`/proc/${name}/cmdline`, 'utf8') }];
+      } catch {
+        return []; // ended meanwhile
+      }
+    });
+}
