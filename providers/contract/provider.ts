@@ -144,10 +144,17 @@ export interface ContainerProvider extends ProviderBase {
   readonly kind: 'container';
   readonly images: ImageFacet;
 
-  /** Makes the pod's network and volumes exist, with `files` volumes filled. Succeeds at once when they already do. */
+  /**
+   * Makes the pod's network and volumes exist, with `files` volumes filled. Succeeds at once when they already do. A higher
+   * attempt replaces a sandbox that has stopped: dead containers and the content of volumes stay.
+   */
   ensureSandbox(spec: SandboxSpec, options: CallOptions): Promise<void>;
 
-  /** Creates and starts one container in an existing sandbox. The image is already present. */
+  /**
+   * Creates and starts one container in an existing sandbox. The image is already present. A container that was made but could
+   * not be started (no such command) throws with reason 'StartError' and is observed as exited: code 128, the same reason, the
+   * backend's words as message, startedAt at the epoch (reference 1.5).
+   */
   startContainer(sandbox: SandboxSpec, spec: ContainerSpec, options: CallOptions): Promise<void>;
 
   /**

@@ -53,7 +53,7 @@ export class FakeContainerProvider extends FakeObserving implements ContainerPro
       if (startMs > 0) await this.backend.clock.sleep(startMs, options);
       container.start();
       if (container.startError !== undefined)
-        throw new ProviderError('Internal', container.startError, { reason: 'RunContainerError' });
+        throw new ProviderError('Internal', container.startError, { reason: 'StartError' });
     });
   }
 

@@ -42,7 +42,11 @@ function harness() {
       },
     },
   });
-  return { clock, backend, notified, state, pleg, stop, hint: (hint: ProviderHint) => (hints.push(hint), wakeHint()) };
+  const hint = (next: ProviderHint): void => {
+    hints.push(next);
+    wakeHint();
+  };
+  return { clock, backend, notified, state, pleg, stop, hint };
 }
 
 const pod = makeObservedPod({ containers: [makeObservedContainer('c', running())] });

@@ -57,6 +57,13 @@ export class StartStep {
       turn.memory = { ...turn.memory, starts: withEntry(turn.memory.starts, name, undefined) };
     } catch (error: unknown) {
       if (isAbortError(error, turn.signal) || isOutage(error)) throw error;
+      if (isProviderError(error, 'AlreadyExists')) {
+        // Made by an earlier try from what was true then (a Service came, a label changed), never started: it is made anew.
+        await this.#deps.limit(() =>
+          provider.removeContainer({ podUid: turn.snapshot.uid, container: name, attempt }, options),
+        );
+        return;
+      }
       this.#failed(pod, name, attempt, error, turn);
     }
     advanceBackoff(turn, name, lastExitMs(turn.snapshot, name), this.#deps.clock.now());
@@ -75,8 +82,7 @@ export class StartStep {
       this.#remember(turn, name, { reason: 'ContainerCreating', message: '', attempt });
       return;
     }
-    const madeButNotStarted = isProviderError(error) && error.reason === 'StartError';
-    if (madeButNotStarted) this.#event(pod, name, 'Normal', 'Created', 'Container created');
+    if (madeButNotStarted(error)) this.#event(pod, name, 'Normal', 'Created', 'Container created');
     this.#event(pod, name, 'Warning', 'Failed', `Error: ${message}`);
     this.#remember(turn, name, { reason: waitingReason(error), message, attempt });
   }
@@ -104,6 +110,10 @@ export class StartStep {
 /** Waiting reason of a start that failed (reference 1.5). */
 function waitingReason(error: unknown): string {
   if (error instanceof ContainerConfigError) return error.reason;
-  if (isProviderError(error) && error.reason === 'StartError') return 'RunContainerError';
-  return 'CreateContainerError';
+  return madeButNotStarted(error) ? 'RunContainerError' : 'CreateContainerError';
+}
+
+/** The contract's word for a container that exists but could not be started; it is observed as exited then. */
+function madeButNotStarted(error: unknown): boolean {
+  return isProviderError(error) && error.reason === 'StartError';
 }

@@ -1,7 +1,6 @@
 import type { ObservedPod, PodUid } from '../../providers/contract/index.ts';
 import type { Rejection } from '../model/intent.ts';
 import { isTerminalPhase, type Pod, type PodStatus } from '../model/pod.ts';
-import type { DesiredStore } from '../model/stores.ts';
 import { ChildAbort } from '../util/abort.ts';
 import { Mailbox } from '../util/mailbox.ts';
 import type { PodEvent } from './ports.ts';

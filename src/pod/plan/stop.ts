@@ -1,4 +1,4 @@
-import { earliest, type Plan, plan, type StopAction } from './actions.ts';
+import { earliest, type Plan, type StopAction } from './actions.ts';
 import { mayRun, type Snapshot, stopKey } from './snapshot.ts';
 
 /** The kubelet never gives a container less than this (reference 2.10). */

@@ -1,0 +1,219 @@
+import {
+  type PodUid,
+  type Provider,
+  type ProviderContext,
+  ProviderError,
+  type VolumeSpec,
+} from '../../providers/contract/index.ts';
+import { FakeBackend } from '../../providers/fake/backend.ts';
+import { FakeContainerProvider } from '../../providers/fake/container-provider.ts';
+import { FakePodProvider } from '../../providers/fake/pod-provider.ts';
+import { parseConfig } from '../../providers/fake/schema.ts';
+import type { Rejection } from '../model/intent.ts';
+import { type Pod, type PodStatus, podUid } from '../model/pod.ts';
+import type { NodeFacts } from '../model/stores.ts';
+import { Pleg } from '../pleg/pleg.ts';
+import { DesiredPods } from '../pod/desired.ts';
+import { Executor } from '../pod/execute.ts';
+import type { ExecutorDeps } from '../pod/executor-deps.ts';
+import { planContainers } from '../pod/plan/containers.ts';
+import { planUnit } from '../pod/plan/unit.ts';
+import type { ImageSource, StatusSink, VolumeSource } from '../pod/ports.ts';
+import { Workers } from '../pod/workers.ts';
+import { createLogger } from '../telemetry/logger.ts';
+import { makeNodeFacts } from './builders.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+
+export interface HarnessOptions {
+  readonly kind?: 'container' | 'pod';
+  readonly admit?: (pod: Pod, others: readonly Pod[]) => Rejection | undefined;
+  readonly volumes?: (pod: Pod) => readonly VolumeSpec[];
+}
+
+/**
+ * The life of pods in memory: the real workers, planners, executors, PLEG and status over the fake backend, with time under the
+ * test's control. The API server is a map: statuses are written at once, a final delete removes the object.
+ */
+export class Harness {
+  readonly clock = new FakeClock();
+  readonly backend = new FakeBackend(this.clock, parseConfig({}));
+  readonly objects = new Map<PodUid, Pod>();
+  /** `reason c: message` of every event, in order. */
+  readonly events: string[] = [];
+  /** Every status that was submitted and differs from the one before. */
+  readonly statuses: PodStatus[] = [];
+  apiAway = false;
+  /** Replaceable by a test. */
+  facts: NodeFacts = makeNodeFacts();
+  readonly #options: HarnessOptions;
+  #process!: { stop: AbortController; workers: Workers; pleg: Pleg; desired: DesiredPods };
+
+  constructor(options: HarnessOptions = {}) {
+    this.#options = options;
+  }
+
+  get workers(): Workers {
+    return this.#process.workers;
+  }
+
+  /** Starts the process: as after a boot or a crash, it knows nothing but what the API server and the backend tell. */
+  async start(): Promise<void> {
+    const stop = new AbortController();
+    const context: ProviderContext = {
+      nodeName: 'node',
+      ownerLabels: { 'outrigger/node': 'node', 'outrigger/format': '1' },
+      log: createLogger({ format: 'json', verbosity: 0 }),
+      clock: this.clock,
+      signal: stop.signal,
+    };
+    const provider: Provider =
+      this.#options.kind === 'pod'
+        ? new FakePodProvider(this.backend, context)
+        : new FakeContainerProvider(this.backend, context);
+    this.#process = this.#build(provider, stop);
+    const { pleg, desired, workers } = this.#process;
+    // Ends with the abort of `crash`.
+    void pleg.run({ signal: stop.signal });
+    for (const pod of this.objects.values()) desired.put(pod);
+    await pleg.synced;
+    workers.open();
+    await settle();
+  }
+
+  /** kill -9: nothing is cleaned up, nothing is handed over. */
+  async crash(): Promise<void> {
+    this.#process.workers.close();
+    this.#process.stop.abort(new Error('killed'));
+    await settle();
+  }
+
+  async create(pod: Pod): Promise<PodUid> {
+    this.objects.set(podUid(pod), pod);
+    this.#process.desired.put(pod);
+    await settle();
+    return podUid(pod);
+  }
+
+  /** kubectl delete. */
+  async delete(uid: PodUid, graceSeconds = 30): Promise<void> {
+    const pod = this.pod(uid);
+    const metadata = {
+      ...pod.metadata,
+      deletionTimestamp: '2026-01-02T04:00:00Z',
+      deletionGracePeriodSeconds: graceSeconds,
+    };
+    this.objects.set(uid, { ...pod, metadata });
+    this.#process.desired.put(this.pod(uid));
+    await settle();
+  }
+
+  /** kubectl delete --force --grace-period=0. */
+  async forceDelete(uid: PodUid): Promise<void> {
+    const pod = this.pod(uid);
+    this.objects.delete(uid);
+    this.#process.desired.remove({ ...pod, metadata: { ...pod.metadata, deletionGracePeriodSeconds: 0 } });
+    await settle();
+  }
+
+  pod(uid: PodUid): Pod {
+    const pod = this.objects.get(uid);
+    if (pod === undefined) throw new Error(`no pod ${uid}`);
+    return pod;
+  }
+
+  status(uid: PodUid): PodStatus {
+    return this.objects.get(uid)?.status ?? {};
+  }
+
+  /** Containers of the backend as `c#0 running`. */
+  containers(): string[] {
+    return [...this.backend.pods.values()].flatMap((pod) =>
+      pod.observe().containers.map(({ name, attempt, state }) => `${name}#${attempt} ${state.status}`),
+    );
+  }
+
+  #build(provider: Provider, stop: AbortController) {
+    const workersRef: { current?: Workers } = {};
+    const notify = (uid: PodUid, change?: 'spec' | 'stop'): void => workersRef.current?.post(uid, change);
+    const log = createLogger({ format: 'json', verbosity: 0 });
+    const { clock } = this;
+    const random = (): number => 0;
+    const desired = new DesiredPods(notify);
+    const pleg = new Pleg({ provider, clock, random, log, notify });
+    const volumes: VolumeSource = {
+      resolve: async (pod) => this.#options.volumes?.(pod) ?? [],
+      refreshAt: () => undefined,
+      forget: () => undefined,
+    };
+    const deps: ExecutorDeps = {
+      provider,
+      events: { pod: (_, event) => this.events.push(`${event.reason}: ${event.message}`) },
+      status: this.#statusSink(desired),
+      volumes,
+      images: this.#images(provider),
+      services: { forNamespace: () => [] },
+      facts: () => this.facts,
+      settings: { clusterDns: ['10.96.0.10'], clusterDomain: 'cluster.local', maxRestartBackoffMs: 300_000 },
+      limit: (call) => call(),
+      forget: (uid) => desired.forget(uid),
+      clock,
+      random,
+      log,
+    };
+    const executor = new Executor(deps);
+    const workers = new Workers({
+      desired,
+      observed: pleg,
+      backend: pleg,
+      plan: (snapshot) =>
+        provider.kind === 'container' ? planContainers(snapshot) : planUnit(snapshot, provider.containerRestart),
+      execute: (action, turn) => executor.run(action, turn),
+      status: deps.status,
+      volumes,
+      facts: deps.facts,
+      maxBackoffMs: 300_000,
+      admit: this.#options.admit ?? (() => undefined),
+      event: (pod, event) => deps.events.pod(pod, event),
+      signal: stop.signal,
+      clock,
+      random,
+      log,
+    });
+    workersRef.current = workers;
+    return { stop, workers, pleg, desired };
+  }
+
+  #images(provider: Provider): ExecutorDeps['images'] {
+    const ensure: ImageSource['ensure'] = async (_, container, __, options) => {
+      if (provider.kind !== 'container') throw new Error('a pod-level backend pulls by itself');
+      return { type: 'present', image: await provider.images.pullImage(container.image ?? '', [], options) };
+    };
+    return { ensure, auth: async () => [], forget: () => undefined };
+  }
+
+  #statusSink(desired: DesiredPods): StatusSink {
+    const write = (uid: PodUid, status: PodStatus): void => {
+      const pod = this.objects.get(uid);
+      if (pod !== undefined) this.objects.set(uid, { ...pod, status });
+    };
+    const reach = (): void => {
+      if (this.apiAway) throw new ProviderError('Unavailable', 'the API server is away');
+    };
+    return {
+      submit: (pod, status) => {
+        if (JSON.stringify(this.statuses.at(-1)) !== JSON.stringify(status)) this.statuses.push(status);
+        if (!this.apiAway) write(podUid(pod), status);
+      },
+      flush: async (pod, status) => {
+        reach();
+        write(podUid(pod), status);
+      },
+      remove: async (pod) => {
+        reach();
+        this.objects.delete(podUid(pod));
+        desired.remove(pod);
+      },
+      forget: () => undefined,
+    };
+  }
+}
