@@ -63,7 +63,7 @@ function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): 
   if (effect && effect !== taint.effect) return false;
   if (key && key !== taint.key) return false;
   if (operator === 'Exists') return true;
-  return (operator ?? 'Equal') === 'Equal' && (value ?? '') === (taint.value ?? '');
+  return (operator || 'Equal') === 'Equal' && (value ?? '') === (taint.value ?? '');
 }
 
 /** Whether a host port of the pod is taken by one of the others. */
