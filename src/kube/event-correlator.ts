@@ -68,7 +68,7 @@ export class EventCorrelator {
     const aggregateKey = JSON.stringify([object, type, reason, reportingComponent, reportingInstance]);
     const found = this.#aggregates.get(aggregateKey);
     const record =
-      found !== undefined && now - found.at <= AGGREGATE.windowMs ? found : { messages: new Set(), at: now };
+      found !== undefined && now - found.at <= AGGREGATE.windowMs ? found : { messages: new Set<string>(), at: now };
     record.messages.add(message);
     record.at = now;
     this.#aggregates.set(aggregateKey, record);

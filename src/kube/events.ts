@@ -108,9 +108,7 @@ export class EventRecorder implements EventSink {
       eventTime: null,
     });
     // Does not reject: every failure of a write ends in #drop.
-    this.#sending ??= this.#send().finally(() => {
-      this.#sending = undefined;
-    });
+    this.#sending ??= this.#send();
   }
 
   async #send(): Promise<void> {
@@ -125,6 +123,8 @@ export class EventRecorder implements EventSink {
       const correlated = this.#correlator.correlate(event, this.#options.clock.now());
       if (correlated !== undefined) await this.#deliver(correlated, stop.signal);
     }
+    // In the same breath as the last look into the queue: an event that comes now starts the next run.
+    this.#sending = undefined;
   }
 
   async #deliver(correlated: Correlated, signal: AbortSignal): Promise<void> {
