@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type ObservedPod, type PodUid, ProviderError, type ProviderHint } from '../../providers/contract/index.ts';
-import { createLogger } from '../telemetry/logger.ts';
 import { makeObservedContainer, makeObservedPod, POD_UID, running } from '../testing/builders.ts';
 import { FakeClock, settle } from '../testing/fake-clock.ts';
+import { silentLog } from '../testing/silent-log.ts';
 import { Pleg } from './pleg.ts';
 
 function harness() {
@@ -16,7 +16,7 @@ function harness() {
   const pleg = new Pleg({
     clock,
     random: () => 0,
-    log: createLogger({ format: 'json', verbosity: 0 }),
+    log: silentLog(),
     notify: (uid) => notified.push(uid),
     provider: {
       // The PLEG reads only this one trait.

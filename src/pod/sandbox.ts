@@ -8,6 +8,7 @@ import type { Pod } from '../model/pod.ts';
 import { podDns } from '../spec/dns.ts';
 import { buildSandbox } from '../spec/sandbox.ts';
 import { isAbortError } from '../util/abort.ts';
+import { withJitter } from '../util/backoff.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { ExecutorDeps } from './executor-deps.ts';
 import { isOutage, mountFailure, startFailure } from './failure.ts';
@@ -18,6 +19,11 @@ import { podOf, type Turn } from './turn.ts';
 
 /** A refresh of volume content that failed is tried again after this long; the old content stays meanwhile. */
 const REFRESH_RETRY_MS = 30_000;
+/** While the network is not ready a pod is looked at again after 1 s plus up to half of that (reference 16.1). */
+const NETWORK_RETRY_MS = 1_000;
+/** The words of the node's Ready condition for the same fault (reference 5.7). */
+const NO_POD_CIDR =
+  'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:the node has no pod CIDR';
 
 /** The shared part of a pod: volumes and network (reference 2.8, 2.13, 9.1). */
 export class SandboxStep {
@@ -65,11 +71,25 @@ export class SandboxStep {
         message: 'Pod sandbox changed, it will be killed and re-created.',
       });
     }
+    if (this.#waitForNetwork(provider, pod, turn)) return;
     await this.attempt(turn, async () => {
       const spec = await this.spec(turn, attempt);
       await this.#deps.limit(() => provider.ensureSandbox(spec, { signal: turn.signal }));
       turn.memory = filled(turn.memory, spec.volumes);
     });
+  }
+
+  /** Without a pod network there is no sandbox; the node is NotReady for the same reason (reference 5.7, 16.1). */
+  #waitForNetwork(provider: ContainerProvider, pod: Pod, turn: Turn): boolean {
+    const { events, facts, clock, random } = this.#deps;
+    if (provider.traits.network.subnet === 'unused' || pod.spec.hostNetwork === true || facts()?.podCidr !== undefined)
+      return false;
+    const message = `network is not ready: ${NO_POD_CIDR}`;
+    events.pod(pod, { type: 'Warning', reason: 'NetworkNotReady', message });
+    const failures = (turn.memory.sandbox?.failures ?? 0) + 1;
+    const retryAtMs = clock.now() + withJitter(NETWORK_RETRY_MS, 0.5, random);
+    turn.memory = { ...turn.memory, sandbox: { reason: 'ContainerCreating', message, failures, retryAtMs } };
+    return true;
   }
 
   /** Runs what makes a sandbox or a whole unit; a failure is told by an event and remembered with the time of the next try. */

@@ -6,6 +6,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import { isAbortError } from '../util/abort.ts';
 import { backoffDelayMs, withJitter } from '../util/backoff.ts';
 import type { Clock } from '../util/clock.ts';
+import { isOutage } from './failure.ts';
 import { EMPTY_MEMORY, type PodMemory } from './memory.ts';
 import type { Action, Plan } from './plan/actions.ts';
 import type { Snapshot } from './plan/snapshot.ts';
@@ -79,7 +80,9 @@ export class PodWorker {
       const failures = (this.#memory.retry?.failures ?? 0) + 1;
       const delayMs = retryAfter(error) ?? withJitter(backoffDelayMs(RETRY, failures), 0.5, random);
       this.#memory = { ...this.#memory, retry: { failures, atMs: clock.now() + delayMs } };
-      log.warn({ err: error, uid: this.#uid, failures, delayMs }, 'pod turn failed');
+      // An outage is told once by who found it (PLEG, reflector); a hundred pods repeating it would hide everything else.
+      const level = isOutage(error) ? 'debug' : 'warn';
+      log[level]({ err: error, uid: this.#uid, failures, delayMs }, 'pod turn failed');
       return { wakeAtMs: clock.now() + delayMs };
     }
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ProviderError } from '../../providers/contract/index.ts';
+import { FAKE_TRAITS } from '../../providers/fake/traits.ts';
 import { exited, makeContainer, makePod, POD_UID } from '../testing/builders.ts';
 import { settle } from '../testing/fake-clock.ts';
 import { Harness, type HarnessOptions } from '../testing/harness.ts';
@@ -296,6 +297,20 @@ describe('a pod on a container-level backend', () => {
     const { length } = harness.statuses;
     await harness.clock.advance(600_000);
     expect(harness.statuses).toHaveLength(length);
+  });
+
+  it('waits for the pod network of the node (reference 5.7)', async () => {
+    const harness = new Harness({ traits: { network: { ...FAKE_TRAITS.network, subnet: 'required' } } });
+    const { podCidr, ...facts } = harness.facts;
+    harness.facts = facts;
+    await harness.start();
+    await harness.create(podOf());
+    await harness.clock.advance(5_000);
+    expect(harness.backend.pods.size).toBe(0);
+    expect(harness.events[0]).toMatch(/^NetworkNotReady: network is not ready: /);
+    harness.facts = { ...facts, ...(podCidr === undefined ? {} : { podCidr }) };
+    await harness.clock.advance(2_000);
+    expect(harness.status(POD_UID).phase).toBe('Running');
   });
 
   it('fails for good when the backend can never run it', async () => {

@@ -3,6 +3,7 @@ import {
   type Provider,
   type ProviderContext,
   ProviderError,
+  type ProviderTraits,
   type VolumeSpec,
 } from '../../providers/contract/index.ts';
 import { FakeBackend } from '../../providers/fake/backend.ts';
@@ -20,14 +21,15 @@ import { planContainers } from '../pod/plan/containers.ts';
 import { planUnit } from '../pod/plan/unit.ts';
 import type { ImageSource, StatusSink, VolumeSource } from '../pod/ports.ts';
 import { Workers } from '../pod/workers.ts';
-import { createLogger } from '../telemetry/logger.ts';
 import { makeNodeFacts } from './builders.ts';
 import { FakeClock, settle } from './fake-clock.ts';
+import { silentLog } from './silent-log.ts';
 
 export interface HarnessOptions {
   readonly kind?: 'container' | 'pod';
   readonly admit?: (pod: Pod, others: readonly Pod[]) => Rejection | undefined;
   readonly volumes?: (pod: Pod) => readonly VolumeSpec[];
+  readonly traits?: Partial<ProviderTraits>;
 }
 
 /**
@@ -62,14 +64,15 @@ export class Harness {
     const context: ProviderContext = {
       nodeName: 'node',
       ownerLabels: { 'outrigger/node': 'node', 'outrigger/format': '1' },
-      log: createLogger({ format: 'json', verbosity: 0 }),
+      log: silentLog(),
       clock: this.clock,
       signal: stop.signal,
     };
+    const { kind, traits = {} } = this.#options;
     const provider: Provider =
-      this.#options.kind === 'pod'
-        ? new FakePodProvider(this.backend, context)
-        : new FakeContainerProvider(this.backend, context);
+      kind === 'pod'
+        ? new FakePodProvider(this.backend, context, { traits })
+        : new FakeContainerProvider(this.backend, context, { traits });
     this.#process = this.#build(provider, stop);
     const { pleg, desired, workers } = this.#process;
     // Ends with the abort of `crash`.
@@ -135,7 +138,7 @@ export class Harness {
   #build(provider: Provider, stop: AbortController) {
     const workersRef: { current?: Workers } = {};
     const notify = (uid: PodUid, change?: 'spec' | 'stop'): void => workersRef.current?.post(uid, change);
-    const log = createLogger({ format: 'json', verbosity: 0 });
+    const log = silentLog();
     const { clock } = this;
     const random = (): number => 0;
     const desired = new DesiredPods(notify);
