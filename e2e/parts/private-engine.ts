@@ -78,14 +78,16 @@ export class PrivateEngine {
   }
 }
 
+/** The first word of /proc/PID/cmdline: nothing but an engine's own programs is ever ended here. */
+const ENGINE = /^[^\0]*\b(dockerd|containerd|containerd-shim[\w-]*)\0/;
+
 /** Ends what still runs out of a private engine's folder and removes it: mounts, shims and their containers outlive a crash. */
 export async function removeEngineDir(dir: string): Promise<void> {
   const processes = readProcesses();
-  const ours = processes.filter(({ command }) => command.includes(`${dir}/`));
+  const ours = processes.filter(({ command }) => ENGINE.test(command) && command.includes(`${dir}/`));
   const shims = new Set(ours.filter(({ command }) => command.includes('containerd-shim')).map(({ pid }) => pid));
   const containers = processes.filter(({ parent }) => shims.has(parent));
   for (const { pid } of [...containers, ...ours]) {
-    if (pid === process.pid) continue;
     try {
       process.kill(pid, 'SIGKILL');
     } catch {

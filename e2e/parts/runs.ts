@@ -1,0 +1,104 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { cleanNodes } from './docker-cleanup.ts';
+import { DockerHttp } from './docker-http.ts';
+import { stateDir } from './paths.ts';
+import { removeEngineDir } from './private-engine.ts';
+import { isAlive, readProcessId, stopLeftovers, thisProcess } from './process.ts';
+import type { Progress } from './progress.ts';
+
+/**
+ * A run owns a folder below the state folder: pid files and data of its control plane, names of its nodes. Should its process die
+ * without cleaning up, the next command finds the folder without a living owner and cleans up in its place.
+ */
+export class Run {
+  readonly dir: string;
+
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  static open(kind: string): Run {
+    const dir = join(runsDir(), `${kind}-${process.pid}`);
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    writeFileSync(join(dir, 'owner.json'), JSON.stringify(thisProcess()));
+    return new Run(dir);
+  }
+
+  /** To be called before the node's program starts: what the node makes on the engine carries its name. */
+  addNode(name: string, socket: string): void {
+    mkdirSync(join(this.dir, 'engine-nodes'), { recursive: true });
+    writeFileSync(join(this.dir, 'engine-nodes', `${name}.json`), JSON.stringify({ name, socket } satisfies NodeEntry));
+  }
+
+  /** Copies the logs to where people find them after a failure. */
+  keepLogs(target: string): void {
+    rmSync(target, { recursive: true, force: true });
+    for (const log of findLogs(this.dir)) {
+      const to = join(target, relative(this.dir, log));
+      mkdirSync(dirname(to), { recursive: true });
+      copyFileSync(log, to);
+    }
+  }
+
+  /** Ends and removes everything that belongs to the run. */
+  async close(): Promise<void> {
+    await removeRun(this.dir);
+  }
+}
+
+interface NodeEntry {
+  readonly name: string;
+  readonly socket: string;
+}
+
+function runsDir(): string {
+  return join(stateDir(), 'runs');
+}
+
+/** Cleans up after runs whose process has died. */
+export async function cleanDeadRuns(progress: Progress): Promise<void> {
+  if (!existsSync(runsDir())) return;
+  for (const name of readdirSync(runsDir())) {
+    const dir = join(runsDir(), name);
+    const owner = readProcessId(join(dir, 'owner.json'));
+    if (owner !== undefined && isAlive(owner)) continue;
+    progress.say(`cleaning up after ${name}, which ended without doing so`);
+    await removeRun(dir);
+  }
+}
+
+async function removeRun(dir: string): Promise<void> {
+  for (const pids of findPidDirs(dir)) await stopLeftovers(pids);
+  for (const { name, socket } of readNodes(dir)) {
+    const docker = new DockerHttp(socket);
+    if (await docker.ping().catch(() => false)) await cleanNodes(docker, [name]);
+  }
+  await removeEngineDir(dir);
+}
+
+function readNodes(dir: string): NodeEntry[] {
+  const nodes = join(dir, 'engine-nodes');
+  if (!existsSync(nodes)) return [];
+  return readdirSync(nodes).map((file) => JSON.parse(readFileSync(join(nodes, file), 'utf8')) as NodeEntry); // written by addNode
+}
+
+/** Not those below a private engine, which may be containers' own. */
+function findLogs(dir: string, depth = 3): string[] {
+  return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(dir, entry.name);
+    if (entry.isFile() && entry.name.endsWith('.log')) return [path];
+    return entry.isDirectory() && depth > 0 ? findLogs(path, depth - 1) : [];
+  });
+}
+
+/** Nodes before the control plane, so that they do not log about its absence; folders named `pids` at any of the first levels. */
+function findPidDirs(dir: string, depth = 3): string[] {
+  if (depth === 0) return [];
+  const entries = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const own = entries.filter((entry) => entry.name === 'pids').map((entry) => join(dir, entry.name));
+  const below = entries
+    .filter((entry) => entry.name !== 'pids')
+    .flatMap((entry) => findPidDirs(join(dir, entry.name), depth - 1));
+  return [...below, ...own];
+}
