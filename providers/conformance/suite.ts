@@ -1,0 +1,78 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest';
+import type { ContainerProvider, PodProvider, Provider } from '../contract/index.ts';
+import type { Case } from './case.ts';
+import { containerContent } from './container-content.ts';
+import { containerDriving } from './container-driving.ts';
+import { containerImages } from './container-images.ts';
+import { containerLogs } from './container-logs.ts';
+import { containerStopping } from './container-stopping.ts';
+import { containerVolumes } from './container-volumes.ts';
+import type { ConformanceHarness } from './harness.ts';
+import { observing } from './observing.ts';
+import { podDriving } from './pod-driving.ts';
+import { World } from './world.ts';
+
+/** What every provider must do. The kind is said beforehand, so that only the cases of that kind are counted. */
+export function conformance(
+  name: string,
+  kind: Provider['kind'],
+  makeHarness: () => Promise<ConformanceHarness>,
+): void {
+  describe(`conformance of ${name}`, () => {
+    let harness: ConformanceHarness;
+    let world: World;
+    let provider: Provider;
+
+    beforeAll(async () => {
+      harness = await makeHarness();
+    });
+    afterAll(async () => {
+      await harness?.dispose();
+    });
+    beforeEach(async () => {
+      world = new World(harness);
+      provider = await world.open();
+    });
+    afterEach(async () => {
+      await world.dispose();
+    });
+
+    const group = <P extends Provider>(
+      title: string,
+      cases: readonly Case<P>[],
+      narrow: (opened: Provider) => P,
+    ): void => {
+      describe(title, () => {
+        for (const { name: caseName, unless, run } of cases)
+          test(caseName, async (context) => {
+            const narrowed = narrow(provider);
+            const excuse = unless?.(narrowed, harness);
+            if (excuse !== undefined) return context.skip(excuse);
+            await run(narrowed, world);
+          });
+      });
+    };
+
+    group('observing', observing, (opened) => opened);
+    if (kind === 'container') {
+      group('driving containers', containerDriving, asContainerProvider);
+      group('stopping and removing', containerStopping, asContainerProvider);
+      group('images', containerImages, asContainerProvider);
+      group('logs', containerLogs, asContainerProvider);
+      group('what a container sees', containerContent, asContainerProvider);
+      group('volumes', containerVolumes, asContainerProvider);
+    } else {
+      group('driving pods', podDriving, asPodProvider);
+    }
+  });
+}
+
+function asContainerProvider(provider: Provider): ContainerProvider {
+  if (provider.kind !== 'container') throw new Error('not a container-level provider');
+  return provider;
+}
+
+function asPodProvider(provider: Provider): PodProvider {
+  if (provider.kind !== 'pod') throw new Error('not a pod-level provider');
+  return provider;
+}
