@@ -26,7 +26,7 @@ module.exports = {
       from: { path: '^providers/(docker|ssh|ecs|fake)/' },
       to: {
         path: '^(src|providers)/',
-        pathNot: ['^providers/$1/', '^providers/(contract|shared|engine)/', '^src/util/'],
+        pathNot: ['^providers/$1/', '^providers/(contract|shared|engine)/', '^src/(util|testing)/'],
       },
     },
     only(

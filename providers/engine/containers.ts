@@ -1,0 +1,145 @@
+import {
+  type CallOptions,
+  type ContainerRef,
+  type ContainerSpec,
+  ProviderError,
+  type SandboxSpec,
+  type StopRequest,
+} from '../contract/index.ts';
+import { hasLabels } from '../shared/unit-labels.ts';
+import { sandboxName } from '../shared/unit-names.ts';
+import { containerCreateOptions, type EngineSettings } from './create-options.ts';
+import { type Engine, SLOW_CALL_MS } from './engine.ts';
+import { recoded, statusBehind } from './errors.ts';
+import { findContainer, inspectContainer, removeByForce } from './units.ts';
+
+/** One container at a time, in a sandbox that is there. */
+export class Containers {
+  readonly #engine: Engine;
+  readonly #settings: EngineSettings;
+
+  constructor(engine: Engine, settings: EngineSettings) {
+    this.#engine = engine;
+    this.#settings = settings;
+  }
+
+  async start(sandbox: SandboxSpec, spec: ContainerSpec, options: CallOptions): Promise<void> {
+    const sandboxId = await this.#sandboxId(sandbox, options);
+    const { id, state } = await this.#create(sandbox, spec, sandboxId, options);
+    // Running, or has run: this incarnation was started by an earlier call whose answer got lost.
+    if (state.Status !== 'created') return;
+    if (state.Error !== '') throw new ProviderError('Internal', state.Error, { reason: 'StartError' });
+    await this.#start(id, sandboxId, options);
+  }
+
+  async stop(ref: ContainerRef, request: StopRequest, options: CallOptions): Promise<void> {
+    const { docker, calls } = this.#engine;
+    const found = await findContainer(this.#engine, ref, options);
+    if (found === undefined) throw noSuchContainer(ref);
+    const signal = request.graceSeconds > 0 ? await this.#stopSignal(found.Id, options) : 'SIGKILL';
+    try {
+      await calls.call('stop a container', options, () => docker.getContainer(found.Id).kill({ signal }));
+    } catch (error) {
+      const status = statusBehind(error);
+      if (status === 404) throw noSuchContainer(ref);
+      // Not running (any more).
+      if (status !== 409) throw error;
+    }
+  }
+
+  async remove(ref: ContainerRef, options: CallOptions): Promise<void> {
+    const { docker, calls } = this.#engine;
+    const found = await findContainer(this.#engine, ref, options);
+    if (found === undefined) throw noSuchContainer(ref);
+    try {
+      await calls.call('remove a container', { ...options, timeoutMs: SLOW_CALL_MS }, () =>
+        docker.getContainer(found.Id).remove({ v: true }),
+      );
+    } catch (error) {
+      if (statusBehind(error) !== 404) throw error;
+    }
+  }
+
+  async #sandboxId(sandbox: SandboxSpec, options: CallOptions): Promise<string> {
+    const name = sandboxName(sandbox.pod, sandbox.attempt);
+    const found = await inspectContainer(this.#engine, name, options);
+    if (found === undefined || !found.State.Running || !this.#isOurs(found.Config.Labels)) {
+      throw new ProviderError('NotFound', `the pod's sandbox "${name}" is not running`, { reason: 'SandboxNotReady' });
+    }
+    return found.Id;
+  }
+
+  /** The one container of this ref, whether it was made now or before. */
+  async #create(
+    sandbox: SandboxSpec,
+    spec: ContainerSpec,
+    sandboxId: string,
+    options: CallOptions,
+  ): Promise<{ readonly id: string; readonly state: { readonly Status: string; readonly Error: string } }> {
+    const { docker, calls, context } = this.#engine;
+    const imageUser = await this.#imageUser(spec, options);
+    const place = { sandboxId, ...(imageUser === undefined ? {} : { imageUser }) };
+    const create = containerCreateOptions(sandbox, spec, context.ownerLabels, place, this.#settings);
+    try {
+      const made = await calls.call('create a container', { ...options, timeoutMs: SLOW_CALL_MS }, (abortSignal) =>
+        docker.createContainer({ ...create, abortSignal }),
+      );
+      return { id: made.id, state: { Status: 'created', Error: '' } };
+    } catch (error) {
+      const status = statusBehind(error);
+      if (status === 409) {
+        const taken = await inspectContainer(this.#engine, create.name, options);
+        if (taken !== undefined && this.#isOurs(taken.Config.Labels)) return { id: taken.Id, state: taken.State };
+        const message = `container "${create.name}" exists and does not belong to this node`;
+        if (taken !== undefined) throw new ProviderError('AlreadyExists', message, { cause: error });
+      }
+      // 404 is about something that the spec names, and in a sandbox that was just looked at that is the image.
+      throw recoded(error, 'CreateContainerError', status === 404 ? 'ImageNotFound' : undefined);
+    }
+  }
+
+  async #start(id: string, sandboxId: string, options: CallOptions): Promise<void> {
+    const { docker, calls } = this.#engine;
+    try {
+      await calls.call('start a container', { ...options, timeoutMs: SLOW_CALL_MS }, (abortSignal) =>
+        docker.getContainer(id).start({ abortSignal }),
+      );
+    } catch (error) {
+      const status = statusBehind(error);
+      if (status === undefined) throw error;
+      if (status === 304) return;
+      // The sandbox died in between. That is not this container's failure, so no trace of it stays.
+      const sandbox = await inspectContainer(this.#engine, sandboxId, options);
+      if (sandbox?.State.Running !== true) {
+        await removeByForce(this.#engine, id, options);
+        const message = "the pod's sandbox stopped while a container was being started";
+        throw new ProviderError('NotFound', message, { cause: error, reason: 'SandboxNotReady' });
+      }
+      throw recoded(error, 'StartError', 'Internal');
+    }
+  }
+
+  async #imageUser(spec: ContainerSpec, { signal }: CallOptions): Promise<string | undefined> {
+    const { runAsUser, runAsGroup } = spec.security;
+    if (runAsGroup === undefined || runAsUser !== undefined) return undefined;
+    const image = await this.#engine.calls.call('inspect an image', { signal }, () =>
+      this.#engine.docker.getImage(spec.image).inspect(),
+    );
+    return image.Config.User;
+  }
+
+  async #stopSignal(id: string, options: CallOptions): Promise<string> {
+    const found = await inspectContainer(this.#engine, id, options);
+    // The types leave it out; the engine writes it when the image or the spec has one.
+    const config: { readonly StopSignal?: string } | undefined = found?.Config;
+    return config?.StopSignal || 'SIGTERM';
+  }
+
+  #isOurs(labels: Record<string, string> | undefined): boolean {
+    return hasLabels(labels, this.#engine.context.ownerLabels);
+  }
+}
+
+function noSuchContainer(ref: ContainerRef): ProviderError {
+  return new ProviderError('NotFound', `no container ${ref.container}#${ref.attempt} of pod ${ref.podUid}`);
+}

@@ -1,0 +1,189 @@
+import type Docker from 'dockerode';
+import {
+  type ContainerSpec,
+  type Labels,
+  type MountSpec,
+  ProviderError,
+  type ResourceSpec,
+  type SandboxSpec,
+  type SecuritySpec,
+} from '../contract/index.ts';
+import { encodeUnit } from '../shared/unit-labels.ts';
+import { containerName, unfilledSandboxName, volumeName } from '../shared/unit-names.ts';
+import { volumeMounts } from './volume-mounts.ts';
+
+export interface EngineSettings {
+  readonly sandboxImage: string;
+  /** As the json-file driver takes it ("10m"). */
+  readonly logMaxSize: string;
+  readonly logMaxFiles: number;
+}
+
+type CreateOptions = Docker.ContainerCreateOptions & { readonly name: string };
+
+export function sandboxCreateOptions(
+  spec: SandboxSpec,
+  owner: Labels,
+  network: string,
+  settings: EngineSettings,
+): CreateOptions {
+  const { dns, ports, hostAliases } = spec.network;
+  const published = ports.filter((port) => port.hostPort !== undefined && port.hostPort > 0);
+  const key = (port: (typeof published)[number]): string => `${port.containerPort}/${port.protocol.toLowerCase()}`;
+  return {
+    name: unfilledSandboxName(spec.pod, spec.attempt),
+    Image: settings.sandboxImage,
+    Hostname: spec.hostname,
+    Labels: encodeUnit({ kind: 'sandbox', pod: spec.pod, attempt: spec.attempt }, spec.labels, owner),
+    ExposedPorts: Object.fromEntries(published.map((port) => [key(port), {}])),
+    HostConfig: {
+      ...common(settings),
+      NetworkMode: network,
+      IpcMode: 'shareable',
+      CpuShares: MIN_SHARES,
+      SecurityOpt: ['no-new-privileges'],
+      Mounts: volumeMounts(spec, owner),
+      PortBindings: groupBindings(published.map((port) => [key(port), port.hostIp ?? '', port.hostPort ?? 0])),
+      ExtraHosts: hostAliases.flatMap(({ ip, hostnames }) => hostnames.map((name) => `${name}:${ip}`)),
+      ...(dns === undefined
+        ? {}
+        : { Dns: [...dns.servers], DnsSearch: [...dns.searches], DnsOptions: [...dns.options] }),
+    },
+  };
+}
+
+function groupBindings(
+  bindings: readonly (readonly [key: string, hostIp: string, hostPort: number])[],
+): Record<string, { HostIp: string; HostPort: string }[]> {
+  const grouped: Record<string, { HostIp: string; HostPort: string }[]> = {};
+  for (const [key, hostIp, hostPort] of bindings) {
+    grouped[key] = [...(grouped[key] ?? []), { HostIp: hostIp, HostPort: String(hostPort) }];
+  }
+  return grouped;
+}
+
+export interface ContainerPlace {
+  /** Engine id of the pod's sandbox. */
+  readonly sandboxId: string;
+  /** USER of the image, for a spec that names a group and leaves the user to the image. */
+  readonly imageUser?: string;
+}
+
+export function containerCreateOptions(
+  sandbox: SandboxSpec,
+  spec: ContainerSpec,
+  owner: Labels,
+  place: ContainerPlace,
+  settings: EngineSettings,
+): CreateOptions {
+  const { pod } = sandbox;
+  const joined = `container:${place.sandboxId}`;
+  const ref = { podUid: pod.uid, container: spec.name, attempt: spec.attempt };
+  const unit = { kind: 'container', pod, container: spec.name, attempt: spec.attempt } as const;
+  const user = userOf(spec.security, place.imageUser);
+  return {
+    name: containerName(ref, pod.name),
+    Image: spec.image,
+    Labels: encodeUnit({ ...unit, sandboxAttempt: sandbox.attempt }, spec.labels, owner),
+    Env: environment(spec.env),
+    Tty: spec.terminal.tty,
+    OpenStdin: spec.terminal.stdin,
+    StdinOnce: spec.terminal.stdinOnce,
+    // An entrypoint of our own makes the engine forget the image's arguments, which is the kubelet's rule too.
+    ...(isGiven(spec.command) ? { Entrypoint: [...spec.command] } : {}),
+    ...(isGiven(spec.args) ? { Cmd: [...spec.args] } : {}),
+    ...(spec.workingDir ? { WorkingDir: spec.workingDir } : {}),
+    ...(spec.stopSignal === undefined ? {} : { StopSignal: spec.stopSignal }),
+    ...(user === undefined ? {} : { User: user }),
+    HostConfig: {
+      ...common(settings),
+      NetworkMode: joined,
+      IpcMode: joined,
+      ...(sandbox.sharePidNamespace ? { PidMode: joined } : {}),
+      Mounts: spec.mounts.map((mount) => mountOf(sandbox, mount)),
+      ...resources(spec.resources),
+      ...security(spec.security),
+    },
+  };
+}
+
+function common(settings: EngineSettings): Docker.HostConfig {
+  return {
+    RestartPolicy: { Name: 'no' },
+    AutoRemove: false,
+    // The engine may be configured to add an init process or to send logs where its API cannot read them.
+    Init: false,
+    LogConfig: {
+      Type: 'json-file',
+      Config: { 'max-size': settings.logMaxSize, 'max-file': String(settings.logMaxFiles) },
+    },
+  };
+}
+
+function isGiven(words: readonly string[] | undefined): words is readonly string[] {
+  return words !== undefined && words.length > 0;
+}
+
+/** Order of first appearance, value of the last one. */
+function environment(env: ContainerSpec['env']): string[] {
+  return [...new Map(env)].map(([name, value]) => `${name}=${value}`);
+}
+
+function userOf({ runAsUser, runAsGroup }: SecuritySpec, imageUser: string | undefined): string | undefined {
+  if (runAsGroup === undefined) return runAsUser === undefined ? undefined : String(runAsUser);
+  const user = runAsUser ?? (imageUser ?? '').split(':')[0];
+  return `${user === '' ? 0 : user}:${runAsGroup}`;
+}
+
+function mountOf(sandbox: SandboxSpec, mount: MountSpec): Docker.MountSettings {
+  const volume = sandbox.volumes.find(({ name }) => name === mount.volume);
+  if (volume === undefined) throw new ProviderError('InvalidSpec', `the pod has no volume "${mount.volume}"`);
+  if (mount.subPath) throw new ProviderError('Unsupported', `volume "${mount.volume}": subPath is not supported`);
+  return {
+    Type: 'volume',
+    Source: volumeName(sandbox.pod.uid, volume.name),
+    Target: mount.path,
+    // Content that the kubelet writes is read-only for the pod, whatever the mount says (reference 9.3).
+    ReadOnly: mount.readOnly || volume.kind === 'files',
+    VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: 'local', Options: {} } },
+  };
+}
+
+const PERIOD_US = 100_000;
+/** Below this the kernel refuses a quota (kubelet: minQuotaPeriod). */
+const MIN_QUOTA_US = 1_000;
+const MIN_SHARES = 2;
+const MAX_SHARES = 262_144;
+
+/** What the kubelet computes for the same requests and limits (MilliCPUToShares, MilliCPUToQuota). */
+export function resources(spec: ResourceSpec): Docker.HostConfig {
+  const shares = Math.floor(((spec.cpuRequestMilli ?? 0) * 1024) / 1000);
+  const limits: Docker.HostConfig = { CpuShares: Math.min(MAX_SHARES, Math.max(MIN_SHARES, shares)) };
+  if (spec.cpuLimitMilli !== undefined && spec.cpuLimitMilli > 0) {
+    limits.CpuPeriod = PERIOD_US;
+    limits.CpuQuota = Math.max(MIN_QUOTA_US, Math.floor((spec.cpuLimitMilli * PERIOD_US) / 1000));
+  }
+  if (spec.memoryLimitBytes !== undefined && spec.memoryLimitBytes > 0) {
+    limits.Memory = spec.memoryLimitBytes;
+    // Memory and swap together: no swap beyond the limit.
+    limits.MemorySwap = spec.memoryLimitBytes;
+  }
+  if (spec.pidsLimit !== undefined && spec.pidsLimit > 0) limits.PidsLimit = spec.pidsLimit;
+  return limits;
+}
+
+export function security(spec: SecuritySpec): Docker.HostConfig {
+  const options = [
+    ...(spec.allowPrivilegeEscalation === false ? ['no-new-privileges'] : []),
+    // RuntimeDefault is what the engine does when nothing is said; the kubelet's default is no filter.
+    ...(spec.seccompProfile === 'RuntimeDefault' ? [] : ['seccomp=unconfined']),
+  ];
+  return {
+    Privileged: spec.privileged ?? false,
+    ReadonlyRootfs: spec.readOnlyRootFilesystem ?? false,
+    SecurityOpt: options,
+    CapAdd: [...(spec.addCapabilities ?? [])],
+    CapDrop: [...(spec.dropCapabilities ?? [])],
+    GroupAdd: (spec.supplementalGroups ?? []).map(String),
+  };
+}

@@ -1,0 +1,136 @@
+import type Docker from 'dockerode';
+import { type CallOptions, ProviderError, type ProviderContext } from '../contract/index.ts';
+import { hasLabels, LABEL } from '../shared/unit-labels.ts';
+import { networkName } from '../shared/unit-names.ts';
+import type { EngineCalls } from './calls.ts';
+import { statusBehind } from './errors.ts';
+import { subnetsOverlap } from './subnets.ts';
+
+type NetworkContext = Pick<ProviderContext, 'nodeName' | 'ownerLabels' | 'signal'>;
+
+/** The node's own bridge network; all its pods are on it. */
+export class NodeNetwork {
+  readonly name: string;
+  readonly #docker: Docker;
+  readonly #calls: EngineCalls;
+  readonly #context: NetworkContext;
+  /** Pods that start together wait for one creation. A cache only: dropped whenever something does not work. */
+  #ensured: { readonly subnet: string; readonly done: Promise<void> } | undefined;
+
+  constructor(docker: Docker, calls: EngineCalls, context: NetworkContext) {
+    this.name = networkName(context.nodeName);
+    this.#docker = docker;
+    this.#calls = calls;
+    this.#context = context;
+  }
+
+  async ensure(subnet: string, { signal }: CallOptions): Promise<void> {
+    if (this.#ensured?.subnet !== subnet) {
+      // Shared by several callers, so it ends with the process and not with the first caller's signal.
+      const done = this.#ensure(subnet, { signal: this.#context.signal });
+      const ensured = { subnet, done };
+      this.#ensured = ensured;
+      done.catch(() => {
+        if (this.#ensured === ensured) this.#ensured = undefined;
+      });
+    }
+    const { done } = this.#ensured;
+    await this.#calls.call('make the pod network', { signal }, () => done);
+  }
+
+  /** The next `ensure` looks again. */
+  forget(): void {
+    this.#ensured = undefined;
+  }
+
+  /** Removes the network unless something is attached to it. */
+  async removeIfUnused(options: CallOptions): Promise<void> {
+    this.forget();
+    for (const found of await this.#find(options)) await this.#removeUnused(found.Id, options);
+  }
+
+  async #ensure(subnet: string, options: CallOptions): Promise<void> {
+    if (await this.#isThere(subnet, options)) return;
+    try {
+      await this.#create(subnet, options);
+    } catch (error) {
+      // Someone was quicker, perhaps this process before it was killed.
+      if (await this.#isThere(subnet, options)) return;
+      throw await this.#explained(subnet, error, options);
+    }
+  }
+
+  async #isThere(subnet: string, options: CallOptions): Promise<boolean> {
+    let there = false;
+    for (const found of await this.#find(options)) {
+      if (!hasLabels(found.Labels, this.#context.ownerLabels)) {
+        throw new ProviderError('AlreadyExists', `network "${this.name}" exists and does not belong to this node`);
+      }
+      const present = subnetsOf(found);
+      if (present.includes(subnet)) {
+        there = true;
+        continue;
+      }
+      if (!(await this.#removeUnused(found.Id, options))) {
+        const message = `network "${this.name}" has subnet ${present.join(', ')} and is in use; wanted is ${subnet}`;
+        throw new ProviderError('AlreadyExists', message, { reason: 'PodNetworkInUse' });
+      }
+    }
+    return there;
+  }
+
+  async #find({ signal }: CallOptions): Promise<readonly Docker.NetworkInspectInfo[]> {
+    const networks = await this.#calls.call('list networks', { signal }, (abortSignal) =>
+      this.#docker.listNetworks({ filters: { name: [this.name] }, abortSignal }),
+    );
+    // The engine's filter matches parts of names.
+    return networks.filter(({ Name }) => Name === this.name);
+  }
+
+  async #create(subnet: string, { signal }: CallOptions): Promise<void> {
+    await this.#calls.call('create the pod network', { signal }, (abortSignal) =>
+      this.#docker.createNetwork({
+        Name: this.name,
+        Driver: 'bridge',
+        CheckDuplicate: true,
+        IPAM: { Driver: 'default', Config: [{ Subnet: subnet }] },
+        Labels: { ...this.#context.ownerLabels, [LABEL.kind]: 'network' },
+        abortSignal,
+      }),
+    );
+  }
+
+  async #removeUnused(id: string, { signal }: CallOptions): Promise<boolean> {
+    const network = this.#docker.getNetwork(id);
+    try {
+      const details = await this.#calls.call('inspect a network', { signal }, () => network.inspect());
+      if (Object.keys(details.Containers ?? {}).length > 0) return false;
+      await this.#calls.call('remove a network', { signal }, (abortSignal) => network.remove({ abortSignal }));
+      return true;
+    } catch (error) {
+      const status = statusBehind(error);
+      if (status === 404) return true;
+      // "has active endpoints": a pod came in between.
+      if (status === 403 || status === 409) return false;
+      throw error;
+    }
+  }
+
+  /** The engine says only that some pool overlaps; an operator needs to know which. */
+  async #explained(subnet: string, error: unknown, { signal }: CallOptions): Promise<unknown> {
+    if (statusBehind(error) === undefined) return error;
+    const networks = await this.#calls.call('list networks', { signal }, (abortSignal) =>
+      this.#docker.listNetworks({ abortSignal }),
+    );
+    const other = networks.find((network) => subnetsOf(network).some((taken) => subnetsOverlap(taken, subnet)));
+    if (other === undefined) return error;
+    const message =
+      `the pod network ${subnet} overlaps with the engine's network "${other.Name}" (${subnetsOf(other).join(', ')}); ` +
+      'give the node another pod CIDR or remove that network';
+    return new ProviderError('Internal', message, { cause: error, reason: 'PodNetworkOverlaps' });
+  }
+}
+
+function subnetsOf(network: Docker.NetworkInspectInfo): readonly string[] {
+  return (network.IPAM?.Config ?? []).flatMap(({ Subnet }) => (Subnet === undefined ? [] : [Subnet]));
+}

@@ -1,0 +1,110 @@
+import type Docker from 'dockerode';
+import {
+  type CallOptions,
+  type Labels,
+  type ObservedContainer,
+  type ObservedPod,
+  type PodIdentity,
+  type PodUid,
+  ProviderError,
+} from '../contract/index.ts';
+import { mapLimit } from '../shared/map-limit.ts';
+import { decodeUnit } from '../shared/unit-labels.ts';
+import type { DetailsCache } from './details-cache.ts';
+import type { Engine } from './engine.ts';
+import { statusBehind } from './errors.ts';
+import { type ContainerDetails, imageIdOf, observedContainer, observedPod, type PodParts } from './observe.ts';
+import { inspectContainer, listContainers, listVolumes, ofPod } from './units.ts';
+
+const INSPECTS_AT_ONCE = 8;
+
+/** Asks the engine what there is of this node's pods. */
+export class Observer {
+  readonly #engine: Engine;
+  readonly #cache: DetailsCache;
+
+  constructor(engine: Engine, cache: DetailsCache) {
+    this.#engine = engine;
+    this.#cache = cache;
+  }
+
+  async list(options: CallOptions): Promise<readonly ObservedPod[]> {
+    try {
+      return await this.#observe({}, options);
+    } catch (error) {
+      // Whatever the engine stumbled over, the answer is incomplete, and an incomplete answer is none.
+      if (!(error instanceof ProviderError) || error.code === 'Unavailable' || error.code === 'Unauthorized') throw error;
+      throw new ProviderError('Unavailable', `the engine could not list containers: ${error.message}`, { cause: error });
+    }
+  }
+
+  async inspect(uid: PodUid, options: CallOptions): Promise<ObservedPod | undefined> {
+    const [pod] = await this.#observe(ofPod(uid), options);
+    return pod;
+  }
+
+  async #observe(wanted: Labels, options: CallOptions): Promise<readonly ObservedPod[]> {
+    // In this order: a pod that is being removed loses its containers first, and must not be missed in between.
+    const volumes = await listVolumes(this.#engine, wanted, options);
+    const summaries = await listContainers(this.#engine, wanted, options);
+    if (Object.keys(wanted).length === 0) this.#cache.keepOnly(summaries.map(({ Id }) => Id));
+    const parts = new Map<PodUid, Mutable>();
+    const partsOf = (pod: PodIdentity): Mutable => {
+      const found = parts.get(pod.uid) ?? { pod, sandboxes: [], containers: [], volumes: [] };
+      parts.set(pod.uid, found);
+      return found;
+    };
+    const owned: Docker.ContainerInfo[] = [];
+    for (const info of summaries) {
+      const unit = decodeUnit(info.Labels);
+      if (unit?.kind === 'sandbox') partsOf(unit.pod).sandboxes.push({ attempt: unit.attempt, info });
+      if (unit?.kind === 'container') {
+        partsOf(unit.pod);
+        owned.push(info);
+      }
+    }
+    for (const volume of volumes) {
+      const unit = decodeUnit(volume.Labels ?? {});
+      if (unit !== undefined) partsOf(unit.pod).volumes.push(volume);
+    }
+    await mapLimit(owned, INSPECTS_AT_ONCE, async (info) => {
+      const details = await this.#details(info, options);
+      const container = details && observedContainer(details);
+      const unit = decodeUnit(info.Labels);
+      if (container !== undefined && unit !== undefined) partsOf(unit.pod).containers.push(container);
+    });
+    return [...parts.values()].map(observedPod);
+  }
+
+  /** undefined when the container went away while we looked. */
+  async #details(info: Docker.ContainerInfo, options: CallOptions): Promise<ContainerDetails | undefined> {
+    const cached = this.#cache.get(info.Id, info.State);
+    if (cached !== undefined) return cached;
+    const ticket = this.#cache.ticket();
+    const found = await inspectContainer(this.#engine, info.Id, options);
+    if (found === undefined) return undefined;
+    const details = { info: found, imageId: await this.#imageId(found, options) };
+    this.#cache.put(ticket, info.Id, details);
+    return details;
+  }
+
+  async #imageId(info: Docker.ContainerInspectInfo, { signal }: CallOptions): Promise<string> {
+    try {
+      const image = await this.#engine.calls.call('inspect an image', { signal }, () =>
+        this.#engine.docker.getImage(info.Image).inspect(),
+      );
+      return imageIdOf(info.Config.Image, info.Image, image.RepoDigests ?? []);
+    } catch (error) {
+      // The image may have been removed under an exited container.
+      if (statusBehind(error) === 404) return info.Image;
+      throw error;
+    }
+  }
+}
+
+type Mutable = {
+  pod: PodIdentity;
+  sandboxes: PodParts['sandboxes'][number][];
+  containers: ObservedContainer[];
+  volumes: Docker.VolumeInspectInfo[];
+};

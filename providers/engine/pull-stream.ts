@@ -1,0 +1,48 @@
+import { ProviderError } from '../contract/index.ts';
+import { engineFailure } from './errors.ts';
+
+/** An error that the engine wrote into the progress of a pull; undefined for progress. */
+export function pullFailure(line: string): string | undefined {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (typeof parsed !== 'object' || parsed === null) return undefined;
+  const { error, errorDetail } = parsed as { error?: unknown; errorDetail?: { message?: unknown } };
+  if (typeof errorDetail?.message === 'string') return errorDetail.message;
+  return typeof error === 'string' ? error : undefined;
+}
+
+/**
+ * The engine has one shape for every refusal of a registry, so this is the one place that reads words: what a registry's
+ * answer means decides between "no such image", "not allowed" and "try again".
+ */
+export function pullError(message: string, cause: unknown): ProviderError {
+  const options = { cause, reason: 'ErrImagePull' };
+  if (/unauthorized|denied|no basic auth credentials|authentication required|\b401\b|\b403\b/i.test(message)) {
+    return new ProviderError('ImagePullDenied', message, options);
+  }
+  if (/not found|manifest unknown|name unknown|does not exist|no matching manifest/i.test(message)) {
+    return new ProviderError('ImageNotFound', message, options);
+  }
+  if (/toomanyrequests|too many requests|rate limit/i.test(message)) {
+    return new ProviderError('Throttled', message, options);
+  }
+  if (/no space left on device|disk quota exceeded/i.test(message)) {
+    return new ProviderError('ResourceExhausted', message, options);
+  }
+  if (/invalid reference format|invalid tag format|must be lowercase/i.test(message)) {
+    return new ProviderError('InvalidSpec', message, { cause, reason: 'InvalidImageName' });
+  }
+  // The registry could not be reached, or answered nonsense. Not `Unavailable`: the engine itself is well.
+  return new ProviderError('Internal', message, options);
+}
+
+/** A refusal that came as the answer to the request itself. */
+export function pullRefusal(error: unknown): unknown {
+  if (!(error instanceof ProviderError) || error.code === 'Unavailable') return error;
+  const failure = engineFailure(error.cause);
+  return failure.status === undefined ? error : pullError(failure.message, error.cause);
+}

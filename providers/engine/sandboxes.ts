@@ -1,0 +1,116 @@
+import type Docker from 'dockerode';
+import { type CallOptions, type PodUid, ProviderError, type SandboxSpec } from '../contract/index.ts';
+import { decodeUnit, hasLabels } from '../shared/unit-labels.ts';
+import { isUnfilledSandboxName, sandboxName, unfilledSandboxName } from '../shared/unit-names.ts';
+import { type EngineSettings, sandboxCreateOptions } from './create-options.ts';
+import { type Engine, SLOW_CALL_MS } from './engine.ts';
+import { recoded, statusBehind } from './errors.ts';
+import type { NodeNetwork } from './network.ts';
+import { findSandboxes, inspectContainer, listContainers, listVolumes, ofPod, removeByForce } from './units.ts';
+import type { PodVolumes } from './volumes.ts';
+
+/**
+ * A pod's sandbox: a container that sleeps, owns the network namespace and the address, and keeps the volumes mounted.
+ * It is created under a provisional name, started, its volumes are filled, and only then it gets its real name: whoever
+ * finds it after a crash can tell whether the pod's content is complete.
+ */
+export class Sandboxes {
+  readonly #engine: Engine;
+  readonly #settings: EngineSettings;
+  readonly #network: NodeNetwork;
+  readonly #volumes: PodVolumes;
+
+  constructor(engine: Engine, settings: EngineSettings, network: NodeNetwork, volumes: PodVolumes) {
+    this.#engine = engine;
+    this.#settings = settings;
+    this.#network = network;
+    this.#volumes = volumes;
+  }
+
+  async ensure(spec: SandboxSpec, options: CallOptions): Promise<void> {
+    if (spec.network.mode !== 'pod') throw new ProviderError('Unsupported', 'the host network is not supported');
+    const { subnet } = spec.network;
+    if (subnet === undefined) throw new ProviderError('InvalidSpec', 'the node has no pod network (no pod CIDR)');
+    const present = await findSandboxes(this.#engine, spec.pod.uid, options);
+    const current = present.find((info) => attemptOf(info) === spec.attempt);
+    const older = present.filter((info) => attemptOf(info) < spec.attempt);
+    if (current === undefined || !isReady(current)) {
+      // Anything but "ready" is a creation that was cut off, or a sandbox that has died: begin again.
+      if (current !== undefined) await removeByForce(this.#engine, current.Id, options);
+      // An address that is still held by a sandbox this one replaces is of no use to anybody.
+      await Promise.all(older.map((info) => this.#stop(info, options)));
+      await this.#network.ensure(subnet, options);
+      try {
+        await this.#make(spec, options);
+      } catch (error) {
+        this.#network.forget();
+        throw recoded(error, 'FailedCreatePodSandBox');
+      }
+    }
+    // Only now: until here the older one may have been keeping a tmpfs mounted.
+    await Promise.all(older.map((info) => removeByForce(this.#engine, info.Id, options)));
+  }
+
+  async stop(uid: PodUid, options: CallOptions): Promise<void> {
+    const present = await findSandboxes(this.#engine, uid, options);
+    await Promise.all(present.map((info) => this.#stop(info, options)));
+  }
+
+  async remove(uid: PodUid, options: CallOptions): Promise<void> {
+    const present = await listContainers(this.#engine, ofPod(uid), options);
+    const isSandbox = (info: Docker.ContainerInfo): boolean => decodeUnit(info.Labels)?.kind === 'sandbox';
+    // The sandbox last: while it is there, the pod is found again and a removal that was cut off is finished.
+    for (const round of [present.filter((info) => !isSandbox(info)), present.filter(isSandbox)]) {
+      await Promise.all(round.map((info) => removeByForce(this.#engine, info.Id, options)));
+    }
+    const volumes = await listVolumes(this.#engine, ofPod(uid), options);
+    await Promise.all(volumes.map((volume) => this.#volumes.remove(volume.Name, options)));
+  }
+
+  async #make(spec: SandboxSpec, options: CallOptions): Promise<void> {
+    const { docker, calls, context } = this.#engine;
+    const create = sandboxCreateOptions(spec, context.ownerLabels, this.#network.name, this.#settings);
+    await this.#refuseForeign(unfilledSandboxName(spec.pod, spec.attempt), options);
+    const slow = { signal: options.signal, timeoutMs: SLOW_CALL_MS };
+    const container = await calls.call('create a sandbox', slow, (abortSignal) =>
+      docker.createContainer({ ...create, abortSignal }),
+    );
+    await calls.call('start a sandbox', slow, (abortSignal) => container.start({ abortSignal }));
+    await this.#volumes.fill(container.id, spec, options);
+    const name = sandboxName(spec.pod, spec.attempt);
+    await calls.call('name a sandbox', slow, () => container.rename({ name }));
+  }
+
+  /** A name that is taken by something that does not carry our labels is never touched. */
+  async #refuseForeign(name: string, options: CallOptions): Promise<void> {
+    const taken = await inspectContainer(this.#engine, name, options);
+    if (taken === undefined) return;
+    if (!hasLabels(taken.Config.Labels, this.#engine.context.ownerLabels)) {
+      throw new ProviderError('AlreadyExists', `container "${name}" exists and does not belong to this node`);
+    }
+    await removeByForce(this.#engine, taken.Id, options);
+  }
+
+  async #stop(info: Docker.ContainerInfo, { signal }: CallOptions): Promise<void> {
+    const { docker, calls } = this.#engine;
+    if (info.State !== 'running' && info.State !== 'paused') return;
+    try {
+      // Returns when the process is gone and the engine has taken the address back.
+      await calls.call('stop a sandbox', { signal, timeoutMs: SLOW_CALL_MS }, () =>
+        docker.getContainer(info.Id).stop({ t: 0 }),
+      );
+    } catch (error) {
+      const status = statusBehind(error);
+      if (status !== 304 && status !== 404) throw error;
+    }
+  }
+}
+
+function attemptOf(info: Docker.ContainerInfo): number {
+  const unit = decodeUnit(info.Labels);
+  return unit?.kind === 'sandbox' ? unit.attempt : -1;
+}
+
+function isReady(info: Docker.ContainerInfo): boolean {
+  return info.State === 'running' && !info.Names.some(isUnfilledSandboxName);
+}
