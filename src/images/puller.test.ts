@@ -56,7 +56,7 @@ function setup(overrides: Partial<Pick<ImagePullerOptions, 'secret' | 'limits'>>
     events: { pod: (_pod, event) => events.push(event) },
     clock,
     log: { warn: () => {} },
-    limits: { maxParallelPulls: 1, registryQps: 5, registryBurst: 10 },
+    limits: { maxParallelPulls: 1, pullQps: 5, pullBurst: 10 },
     ...overrides,
   });
   const ensure = (
@@ -267,7 +267,7 @@ describe('a pull that fails', () => {
   });
 
   it('counts pulls over the registry QPS as failed', async () => {
-    const { backend, ensure, said } = setup({ limits: { registryQps: 1, registryBurst: 1 } });
+    const { backend, ensure, said } = setup({ limits: { pullQps: 1, pullBurst: 1 } });
     const first = ensure('a:1');
     await settle();
     said();
@@ -312,7 +312,7 @@ describe('pulls at the same time', () => {
   });
 
   it('go side by side when the configuration says so', async () => {
-    const { backend, ensure } = setup({ limits: { maxParallelPulls: 2, registryQps: 0, registryBurst: 0 } });
+    const { backend, ensure } = setup({ limits: { maxParallelPulls: 2, pullQps: 0, pullBurst: 0 } });
     const results = ['a:1', 'b:1', 'c:1'].map((image) => ensure(image, { pod: podNamed(image) }));
     await settle();
     expect(backend.calls).toHaveLength(2);
@@ -345,7 +345,7 @@ describe('pulls at the same time', () => {
   it('are apart when the credentials differ', async () => {
     const { backend, ensure } = setup({
       secret: (_uid, _namespace, name) => Promise.resolve(pullSecret(name, name)),
-      limits: { registryQps: 0, registryBurst: 0 },
+      limits: { pullQps: 0, pullBurst: 0 },
     });
     const withSecret = ensure('x.io/a:1', { pod: podNamed('one', { imagePullSecrets: [{ name: 'ann' }] }) });
     const without = ensure('x.io/a:1', { pod: podNamed('two') });

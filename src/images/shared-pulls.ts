@@ -8,8 +8,8 @@ export interface PullLimits {
   /** Pulls at the same time; 1 is the kubelet's default (serializeImagePulls), absent is no limit. */
   readonly maxParallelPulls?: number;
   /** `registryPullQPS` (0: no limit) and `registryBurst`. */
-  readonly registryQps: number;
-  readonly registryBurst: number;
+  readonly pullQps: number;
+  readonly pullBurst: number;
 }
 
 export interface FinishedPull {
@@ -39,7 +39,7 @@ export class SharedPulls {
     this.#images = images;
     this.#clock = clock;
     this.#queue = new PQueue({ concurrency: limits.maxParallelPulls ?? Number.POSITIVE_INFINITY });
-    this.#bucket = new TokenBucket(clock, limits.registryQps, limits.registryBurst);
+    this.#bucket = new TokenBucket(clock, limits.pullQps, limits.pullBurst);
   }
 
   /** The signal ends this caller's wait; the pull itself ends with the last waiter. */
