@@ -1,0 +1,208 @@
+import PQueue from 'p-queue';
+import type { ContainerSpec, PodPlanSpec, PodUid, Provider } from '../providers/contract/index.ts';
+import type { Config } from './config/config.ts';
+import { ImagePuller } from './images/puller.ts';
+import type { ApiClient } from './kube/client.ts';
+import type { EventRecorder } from './kube/events.ts';
+import { ObjectCache } from './kube/objects.ts';
+import { PodApi, watchPods } from './kube/pods.ts';
+import type { Reflector } from './kube/reflector.ts';
+import type { ServiceStore } from './kube/services.ts';
+import { TokenApi } from './kube/tokens.ts';
+import type { Rejection } from './model/intent.ts';
+import { type Container, type Pod, restartPolicy } from './model/pod.ts';
+import type { NodeFacts } from './model/stores.ts';
+import { Pleg } from './pleg/pleg.ts';
+import { admit } from './pod/admit.ts';
+import { DesiredPods } from './pod/desired.ts';
+import { Executor } from './pod/execute.ts';
+import type { ExecutorDeps } from './pod/executor-deps.ts';
+import { planContainers } from './pod/plan/containers.ts';
+import { planUnit } from './pod/plan/unit.ts';
+import { Workers } from './pod/workers.ts';
+import { ContainerConfigError } from './spec/config-error.ts';
+import { buildContainer } from './spec/container.ts';
+import { podDns } from './spec/dns.ts';
+import { buildSandbox } from './spec/sandbox.ts';
+import { firstUnsupported } from './spec/unsupported.ts';
+import { StatusWriter } from './status/writer.ts';
+import type { Logger } from './telemetry/logger.ts';
+import type { Clock } from './util/clock.ts';
+import { Volumes } from './volumes/volumes.ts';
+
+/** Driving calls at a time on one backend: enough to start a ReplicaSet quickly, not so many that each of them crawls. */
+const DRIVING_CALLS = 16;
+/** Grace period where the spec has none (API default). */
+const DEFAULT_GRACE_SECONDS = 30;
+
+export interface PodStackOptions {
+  readonly nodeName: string;
+  readonly config: Config;
+  readonly provider: Provider;
+  readonly client: ApiClient;
+  readonly services: ServiceStore;
+  readonly events: EventRecorder;
+  readonly facts: () => NodeFacts | undefined;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  /** Life of the node. */
+  readonly signal: AbortSignal;
+}
+
+/** Everything that carries the pods of one node: built by hand, once, in the order in which the parts need each other. */
+export class PodStack {
+  readonly desired: DesiredPods;
+  readonly pleg: Pleg;
+  readonly workers: Workers;
+  readonly writer: StatusWriter;
+  readonly #options: PodStackOptions;
+  readonly #source: Reflector<Pod>;
+
+  constructor(options: PodStackOptions) {
+    this.#options = options;
+    const { nodeName, provider, client, clock, random, log, signal, facts } = options;
+    const notify = (uid: PodUid, change?: 'spec' | 'stop'): void => this.workers.post(uid, change);
+    this.desired = new DesiredPods(notify);
+    this.pleg = new Pleg({ provider, clock, random, log, notify });
+    this.writer = new StatusWriter({ pods: new PodApi(client), clock, log, signal, random });
+    const deps = this.#executorDeps();
+    const executor = new Executor(deps);
+    this.workers = new Workers({
+      desired: this.desired,
+      observed: this.pleg,
+      backend: this.pleg,
+      plan: (snapshot) =>
+        provider.kind === 'container' ? planContainers(snapshot) : planUnit(snapshot, provider.containerRestart),
+      execute: (action, turn) => executor.run(action, turn),
+      status: this.writer,
+      volumes: deps.volumes,
+      facts,
+      maxBackoffMs: options.config.maxRestartBackoffMs,
+      admit: (pod, others) => this.#admit(pod, others),
+      event: (pod, event) => options.events.pod(pod, event),
+      signal,
+      clock,
+      random,
+      log,
+    });
+    this.#source = watchPods({
+      nodeName,
+      client,
+      clock,
+      log,
+      random,
+      handler: (delta) => this.#onPod(delta.type, delta.object),
+    });
+  }
+
+  /** Resolves when the API server and the backend have both been listed once. */
+  async synced(): Promise<void> {
+    await Promise.all([this.#source.synced, this.pleg.synced]);
+  }
+
+  /** Follows the API server and the backend until the signal aborts. */
+  async run(): Promise<void> {
+    const { signal } = this.#options;
+    await Promise.all([this.#source.run({ signal }), this.pleg.run({ signal })]);
+  }
+
+  #onPod(type: 'added' | 'modified' | 'deleted', pod: Pod): void {
+    if (type === 'deleted') {
+      this.desired.remove(pod);
+      return;
+    }
+    this.writer.observeApi(pod);
+    this.desired.put(pod);
+  }
+
+  #executorDeps(): ExecutorDeps {
+    const { provider, client, clock, random, log, signal, events, services, facts, config } = this.#options;
+    const objects = new ObjectCache({
+      client,
+      clock,
+      log,
+      signal,
+      random,
+      // UIDs of pods by construction: acquire() below is called with nothing else.
+      onChange: (uids) => uids.forEach((uid) => this.workers.volumesChanged(uid as PodUid)),
+    });
+    const tokens = new TokenApi(client);
+    const driving = new PQueue({ concurrency: DRIVING_CALLS });
+    return {
+      provider,
+      events,
+      status: this.writer,
+      services,
+      facts,
+      volumes: new Volumes({
+        clock,
+        random,
+        log,
+        requestToken: ({ pod, serviceAccount, audiences, expirationSeconds }, { signal: call }) =>
+          tokens.request(pod, serviceAccount, { audiences, expirationSeconds, signal: call }),
+        configMap: (uid, namespace, name, call) => {
+          objects.acquire(uid, 'ConfigMap', namespace, name);
+          return objects.get('ConfigMap', namespace, name, call);
+        },
+        releasePod: (uid) => objects.releasePod(uid),
+        allocatableMemoryBytes: () => facts()?.allocatable.memoryBytes,
+      }),
+      images: new ImagePuller({
+        ...(provider.kind === 'container' ? { images: provider.images } : {}),
+        secret: (uid, namespace, name, call) => {
+          objects.acquire(uid, 'Secret', namespace, name);
+          return objects.get('Secret', namespace, name, call);
+        },
+        events,
+        clock,
+        log,
+        limits: config.images,
+      }),
+      settings: {
+        clusterDns: config.clusterDns,
+        clusterDomain: config.clusterDomain,
+        maxRestartBackoffMs: config.maxRestartBackoffMs,
+        ...(config.podPidsLimit === undefined ? {} : { podPidsLimit: config.podPidsLimit }),
+      },
+      limit: (call) => driving.add(call),
+      forget: (uid) => this.desired.forget(uid),
+      clock,
+      random,
+      log,
+    };
+  }
+
+  #admit(pod: Pod, others: readonly Pod[]): Rejection | undefined {
+    const { facts, provider } = this.#options;
+    const node = facts();
+    // The workers open only after the node is known (virtual-node.ts).
+    if (node === undefined) throw new Error('a pod was to be admitted before the node is known');
+    const unsupported = firstUnsupported(pod, provider.traits);
+    const violations = unsupported === undefined ? provider.validate(this.#outline(pod, node)) : [];
+    return admit({ pod, others, facts: node, violations, ...(unsupported === undefined ? {} : { unsupported }) });
+  }
+
+  /** The pod as far as it is known without asking anybody: no content of volumes, no environment (contract: validate). */
+  #outline(pod: Pod, facts: NodeFacts): PodPlanSpec {
+    const { provider, config } = this.#options;
+    const { dns } = podDns(pod, { servers: config.clusterDns, domain: config.clusterDomain });
+    return {
+      sandbox: buildSandbox({ pod, attempt: 0, volumes: [], facts, dns, hintsPrefix: `${provider.name}.outrigger/` }),
+      containers: pod.spec.containers.flatMap((container) => outlineContainer(pod, container)),
+      restartPolicy: restartPolicy(pod),
+      graceSeconds: pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS,
+      registryAuth: [],
+    };
+  }
+}
+
+/** A container that cannot be described (runAsNonRoot against its user) is not the backend's to judge: its start tells why. */
+function outlineContainer(pod: Pod, container: Container): readonly ContainerSpec[] {
+  try {
+    return [buildContainer({ pod, container, attempt: 0, env: [] })];
+  } catch (error: unknown) {
+    if (error instanceof ContainerConfigError) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,122 @@
+import type { Provider } from '../providers/contract/index.ts';
+import type { Config, NodeConfig } from './config/config.ts';
+import type { ApiClient } from './kube/client.ts';
+import { EventRecorder } from './kube/events.ts';
+import { LeaseApi, NodeApi, watchNode } from './kube/nodes.ts';
+import type { ServiceStore } from './kube/services.ts';
+import { NodeAgent } from './node/agent.ts';
+import type { PodNetworks } from './node/pod-networks.ts';
+import type { NodeWatch } from './node/ports.ts';
+import { PodStack } from './pod-stack.ts';
+import type { Logger } from './telemetry/logger.ts';
+import type { Clock } from './util/clock.ts';
+
+/** Events that are queued when the process ends get this long to leave. */
+const DRAIN_MS = 2_000;
+
+export interface VirtualNodeOptions {
+  readonly config: Config;
+  readonly node: NodeConfig;
+  readonly provider: Provider;
+  readonly productVersion: string;
+  /** Shared by all nodes of the process. */
+  readonly client: ApiClient;
+  readonly services: ServiceStore;
+  readonly networks: PodNetworks;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** One node and everything it owns. Several live in one process and share nothing but what the options name. */
+export class VirtualNode {
+  readonly pods: PodStack;
+  readonly #options: VirtualNodeOptions;
+  readonly #events: EventRecorder;
+  #agent: NodeAgent | undefined;
+
+  constructor(options: VirtualNodeOptions) {
+    this.#options = options;
+    const { config, node, provider, client, services, clock, random, log, signal } = options;
+    this.#events = new EventRecorder({ client, clock, log, random, nodeName: node.name, ...config.events });
+    this.pods = new PodStack({
+      nodeName: node.name,
+      config,
+      provider,
+      client,
+      services,
+      events: this.#events,
+      facts: () => this.#agent?.facts(),
+      clock,
+      random,
+      log,
+      signal,
+    });
+  }
+
+  /** Runs until the signal aborts; pods, Node and Lease stay as they are then. `kubeletPort` is what the server listens on. */
+  async run(kubeletPort: number): Promise<void> {
+    const { provider, clock, log, signal } = this.#options;
+    const agent = this.#makeAgent(kubeletPort);
+    this.#agent = agent;
+    try {
+      await Promise.all([agent.run({ signal }), this.pods.run(), this.#open(agent)]);
+    } finally {
+      this.pods.workers.close();
+      await this.#events.close({ signal: AbortSignal.timeout(DRAIN_MS) });
+      await provider.close().catch((error: unknown) => log.warn({ err: error }, 'backend connection cannot be closed'));
+      log.debug({ at: clock.now() }, 'node ended');
+    }
+  }
+
+  /** Pods move once both sources are synced and the node is known: then what survived a restart is simply already observed. */
+  async #open(agent: NodeAgent): Promise<void> {
+    const { signal, log } = this.#options;
+    const known = Promise.withResolvers<void>();
+    const stopListening = agent.onFactsChanged(() => known.resolve());
+    signal.addEventListener('abort', () => known.resolve(), { once: true });
+    if (agent.facts() !== undefined) known.resolve();
+    await Promise.race([Promise.all([this.pods.synced(), known.promise]), aborted(signal)]);
+    stopListening();
+    if (signal.aborted) return;
+    this.pods.workers.open();
+    log.info({ pods: [...this.pods.desired.all()].length }, 'node is open for pods');
+  }
+
+  #makeAgent(kubeletPort: number): NodeAgent {
+    const { config, node, provider, productVersion, client, networks, clock, random, log } = this.#options;
+    const watch: NodeWatch = (changed, { signal }) =>
+      watchNode({
+        nodeName: node.name,
+        client,
+        clock,
+        log,
+        random,
+        handler: ({ type, object }) => changed(type === 'deleted' ? undefined : object),
+      }).run({ signal });
+    return new NodeAgent({
+      config: node,
+      nodeStatus: config.nodeStatus,
+      productVersion,
+      kubeletPort,
+      provider,
+      nodes: new NodeApi(client),
+      leases: new LeaseApi(client),
+      watch,
+      events: ({ name, uid }, event) => this.#events.node(name, uid, event),
+      plegHealth: () => this.pods.pleg.health(),
+      networks,
+      clock,
+      random,
+      log,
+    });
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
