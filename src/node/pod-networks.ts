@@ -1,3 +1,5 @@
+import type { NodeConfig } from '../config/config.ts';
+import type { Node } from '../model/pod.ts';
 import { cidrsOverlap, parseCidr } from '../util/cidr.ts';
 
 /**
@@ -25,4 +27,24 @@ export class PodNetworks {
     this.#byNode.set(node, cidr);
     return undefined;
   }
+}
+
+export interface PodNetwork {
+  readonly cidr?: string;
+  /** Why pods cannot have a network here, in words for the Ready condition. */
+  readonly problem?: string;
+}
+
+/** `--pod-cidr`, else spec.podCIDR; a backend that has no use for one never lacks it. */
+export function podNetwork(
+  { name, podCidr }: Pick<NodeConfig, 'name' | 'podCidr'>,
+  subnet: 'required' | 'unused',
+  node: Node | undefined,
+  networks: Pick<PodNetworks, 'claim'>,
+): PodNetwork {
+  const cidr = podCidr ?? node?.spec?.podCIDR ?? '';
+  if (subnet === 'unused') return cidr === '' ? {} : { cidr };
+  if (cidr === '') return { problem: 'no pod network: neither --pod-cidr nor spec.podCIDR of the node is set' };
+  const problem = networks.claim(name, cidr);
+  return problem === undefined ? { cidr } : { problem };
 }

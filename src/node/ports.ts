@@ -1,4 +1,4 @@
-import type { HostReport, ImageFacet, Provider } from '../../providers/contract/index.ts';
+import type { HostReport, ImageFacet, ProviderTraits } from '../../providers/contract/index.ts';
 import type { NewNode, NodeMetadataPatch, NodeStatus } from '../kube/nodes.ts';
 import type { Node } from '../model/pod.ts';
 
@@ -32,13 +32,17 @@ export interface NodeEvent {
 }
 
 /** Never waits and never fails (reference 3.2). The UID is the real one, so that `kubectl describe node` finds the event (3.1). */
-export type NodeEventSink = (node: { readonly name: string; readonly uid: string }, event: NodeEvent) => void;
+export interface NodeEventSink {
+  node(nodeName: string, nodeUid: string, event: NodeEvent): void;
+}
 
-export type HostSource = Pick<Provider, 'traits'> & {
+/** The part of a provider that the node needs. */
+export interface HostSource {
+  readonly traits: { readonly network: Pick<ProviderTraits['network'], 'subnet'> };
   describeHost(options: Options): Promise<HostReport>;
   /** Present on container-level backends. */
   readonly images?: Pick<ImageFacet, 'listImages'>;
-};
+}
 
 /** When the PLEG last listed the backend; unhealthy after three minutes without (reference 16.1). */
 export type PlegHealth = () => { readonly healthy: boolean; readonly lastSeenMs: number };
