@@ -51,6 +51,8 @@ Exits with 1 when a bound is exceeded.`);
 }
 
 async function main(): Promise<number> {
+  // A mistyped bound is better told now than after two minutes.
+  for (const name of ['max-ready-seconds', 'max-gone-seconds', 'max-cpu-seconds', 'max-rss-mb'] as const) number(name);
   const pods = number('pods') ?? 300;
   await cleanDeadRuns(progress);
   const run = Run.open('bench');
