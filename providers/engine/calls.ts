@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { ChildAbort } from '../../src/util/abort.ts';
 import { type CallOptions, ProviderError, type ProviderContext } from '../contract/index.ts';
 import { abortError, toProviderError } from './errors.ts';
@@ -54,7 +54,11 @@ export class EngineCalls {
   }
 
   /** Opens an answer that goes on; the deadline is for its beginning only. The stream is destroyed when the signal aborts. */
-  async open(what: string, options: CallOptions, ask: (abortSignal: AbortSignal) => Promise<Readable>): Promise<Readable> {
+  async open(
+    what: string,
+    options: CallOptions & { readonly timeoutMs?: number },
+    ask: (abortSignal: AbortSignal) => Promise<Readable>,
+  ): Promise<Readable> {
     const { signal } = options;
     const stream = await this.call(what, options, ask);
     const end = (): void => {
@@ -75,4 +79,10 @@ export function streamFailure(error: unknown, signal: AbortSignal): Error {
   if (error instanceof ProviderError) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new ProviderError('Unavailable', `the engine's stream broke: ${message}`, { cause: error });
+}
+
+/** The client library promises less than it gives: a streamed answer is the HTTP response itself. */
+export function asReadable(answer: unknown): Readable {
+  if (answer instanceof Readable) return answer;
+  throw new ProviderError('Internal', 'the engine client gave no stream');
 }

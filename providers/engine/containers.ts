@@ -131,8 +131,10 @@ export class Containers {
   async #stopSignal(id: string, options: CallOptions): Promise<string> {
     const found = await inspectContainer(this.#engine, id, options);
     // The types leave it out; the engine writes it when the image or the spec has one.
-    const config: { readonly StopSignal?: string } | undefined = found?.Config;
-    return config?.StopSignal || 'SIGTERM';
+    const config: object = found?.Config ?? {};
+    return 'StopSignal' in config && typeof config.StopSignal === 'string' && config.StopSignal !== ''
+      ? config.StopSignal
+      : 'SIGTERM';
   }
 
   #isOurs(labels: Record<string, string> | undefined): boolean {

@@ -1,7 +1,7 @@
 import type { CallOptions, PodUid, ProviderHint } from '../contract/index.ts';
 import { LABEL } from '../shared/unit-labels.ts';
 import { lines } from '../shared/lines.ts';
-import { streamFailure } from './calls.ts';
+import { asReadable, streamFailure } from './calls.ts';
 import type { DetailsCache } from './details-cache.ts';
 import type { Engine } from './engine.ts';
 import { labelFilter } from './units.ts';
@@ -20,9 +20,8 @@ export async function* watchEvents(
 ): AsyncGenerator<ProviderHint, void, undefined> {
   const { signal } = options;
   const stream = await engine.calls.open('tell its events', options, async (abortSignal) => {
-    const filters = { type: ['container'], label: labelFilter(engine, {}) };
-    // The library's types promise less than a Readable; it is the HTTP answer.
-    return (await engine.docker.getEvents({ filters, abortSignal })) as never;
+    const filters = { type: ['container' as const], label: labelFilter(engine, {}) };
+    return asReadable(await engine.docker.getEvents({ filters, abortSignal }));
   });
   const ended = cache.watch();
   try {

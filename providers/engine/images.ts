@@ -1,9 +1,15 @@
 import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
-import { type CallOptions, type ImageFacet, ProviderError, type PulledImage, type RegistryAuth } from '../contract/index.ts';
+import {
+  type CallOptions,
+  type ImageFacet,
+  ProviderError,
+  type PulledImage,
+  type RegistryAuth,
+} from '../contract/index.ts';
 import { authsFor, parseImageReference } from '../shared/image-reference.ts';
 import { lines } from '../shared/lines.ts';
-import { streamFailure } from './calls.ts';
+import { asReadable, streamFailure } from './calls.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { recoded, statusBehind } from './errors.ts';
 import { imageIdOf } from './observe.ts';
@@ -76,13 +82,16 @@ export class EngineImages implements ImageFacet {
     let failure: string | undefined;
     let stream: Readable | undefined;
     try {
-      stream = await this.#engine.calls.open('pull an image', { ...options }, async (abortSignal) => {
-        const query = { fromImage: repository, tag, abortSignal };
-        const { docker } = this.#engine;
-        const progress = auth === undefined ? docker.createImage(query) : docker.createImage(authConfig(auth), query);
-        // The library's types promise less than a Readable; it is the HTTP answer.
-        return (await progress) as never;
-      });
+      stream = await this.#engine.calls.open(
+        'pull an image',
+        { ...options, timeoutMs: SLOW_CALL_MS },
+        async (abortSignal) => {
+          const query = { fromImage: repository, tag, abortSignal };
+          const { docker } = this.#engine;
+          const progress = auth === undefined ? docker.createImage(query) : docker.createImage(authConfig(auth), query);
+          return asReadable(await progress);
+        },
+      );
       for await (const line of lines(stream, MAX_PROGRESS_BYTES)) failure = pullFailure(line) ?? failure;
     } catch (error) {
       throw stream === undefined ? pullRefusal(error) : streamFailure(error, options.signal);

@@ -1,6 +1,12 @@
 import type { Readable } from 'node:stream';
-import { type CallOptions, type ContainerRef, type LogRecord, type LogRequest, ProviderError } from '../contract/index.ts';
-import { streamFailure } from './calls.ts';
+import {
+  type CallOptions,
+  type ContainerRef,
+  type LogRecord,
+  type LogRequest,
+  ProviderError,
+} from '../contract/index.ts';
+import { asReadable, streamFailure } from './calls.ts';
 import type { Engine } from './engine.ts';
 import { FramedLogParser, type LogParser, TerminalLogParser } from './log-records.ts';
 import { findContainer, inspectContainer } from './units.ts';
@@ -52,9 +58,8 @@ function openLogs(engine: Engine, id: string, request: LogRequest, abortSignal: 
         statusCodes: { 200: true, 404: 'no such container', 500: 'server error' },
       },
       (error: unknown, answer: unknown) => {
-        // isStream: the answer is the HTTP response.
         if (error) reject(error);
-        else resolve(answer as Readable);
+        else resolve(asReadable(answer));
       },
     );
   });

@@ -116,8 +116,8 @@ export function observedPod(parts: PodParts): ObservedPod {
 
 function volumeTime(volume: Docker.VolumeInspectInfo | undefined): string | number {
   // Not in the types; every engine since 1.29 of the API sends it.
-  const created: { readonly CreatedAt?: string } | undefined = volume;
-  return created?.CreatedAt ?? 0;
+  const details: object = volume ?? {};
+  return 'CreatedAt' in details && typeof details.CreatedAt === 'string' ? details.CreatedAt : 0;
 }
 
 function sandboxState(info: Docker.ContainerInfo): ObservedPod['state'] {
@@ -141,4 +141,3 @@ function addressesOf(info: Docker.ContainerInfo): readonly string[] {
     [network.IPAddress, network.GlobalIPv6Address].filter((address) => address !== undefined && address !== ''),
   );
 }
-

@@ -33,8 +33,11 @@ export class Observer {
       return await this.#observe({}, options);
     } catch (error) {
       // Whatever the engine stumbled over, the answer is incomplete, and an incomplete answer is none.
-      if (!(error instanceof ProviderError) || error.code === 'Unavailable' || error.code === 'Unauthorized') throw error;
-      throw new ProviderError('Unavailable', `the engine could not list containers: ${error.message}`, { cause: error });
+      if (!(error instanceof ProviderError) || error.code === 'Unavailable' || error.code === 'Unauthorized')
+        throw error;
+      throw new ProviderError('Unavailable', `the engine could not list containers: ${error.message}`, {
+        cause: error,
+      });
     }
   }
 

@@ -58,18 +58,20 @@ function elf(machine: number, code: Buffer): Buffer {
 }
 
 export function swapArguments(steps: readonly SwapStep[]): readonly string[] {
-  return steps.flatMap((step) => {
-    switch (step.type) {
-      case 'rename':
-        return ['r', step.from, step.to];
-      case 'symlink':
-        return ['s', step.target, step.path];
-      case 'unlink':
-        return ['u', step.path];
-      case 'rmdir':
-        return ['d', step.path];
-    }
-  });
+  return steps.flatMap(stepArguments);
+}
+
+function stepArguments(step: SwapStep): readonly string[] {
+  switch (step.type) {
+    case 'rename':
+      return ['r', step.from, step.to];
+    case 'symlink':
+      return ['s', step.target, step.path];
+    case 'unlink':
+      return ['u', step.path];
+    case 'rmdir':
+      return ['d', step.path];
+  }
 }
 
 export interface SwapRun {

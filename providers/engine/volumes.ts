@@ -1,6 +1,7 @@
 import { type CallOptions, ProviderError, type SandboxSpec, type VolumeSpec } from '../contract/index.ts';
 import { initialLayout, swapLayout } from '../shared/atomic-layout.ts';
 import { readTar, type TarEntry, writeTar } from '../shared/tar.ts';
+import { asReadable } from './calls.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { statusBehind, toProviderError } from './errors.ts';
 import { runSwap, swapTool } from './swap-tool.ts';
@@ -94,22 +95,24 @@ export class PodVolumes {
 
   async #put(sandboxId: string, entries: readonly TarEntry[], { signal }: CallOptions): Promise<void> {
     await this.#engine.calls.call('write files', { signal, timeoutMs: SLOW_CALL_MS }, () =>
-      this.#engine.docker.getContainer(sandboxId).putArchive(writeTar(entries), { path: VOLUMES_ROOT }),
+      this.#engine.docker
+        .getContainer(sandboxId)
+        .putArchive(writeTar(entries, this.#engine.context.clock.now() / 1000), { path: VOLUMES_ROOT }),
     );
   }
 
   /** What is in the volume, with paths relative to its root. */
   async #read(sandboxId: string, volume: FilesVolume, options: CallOptions): Promise<readonly TarEntry[]> {
     const container = this.#engine.docker.getContainer(sandboxId);
-    // The library's types promise less than a Readable; it is the HTTP answer.
-    const open = async () => (await container.getArchive({ path: `${VOLUMES_ROOT}/${volume.name}` })) as never;
+    const open = async () => asReadable(await container.getArchive({ path: `${VOLUMES_ROOT}/${volume.name}` }));
     const stream = await this.#engine.calls.open('read files', options, open);
     const chunks: Buffer[] = [];
     let size = 0;
     try {
       for await (const chunk of stream) {
         size += chunk.length;
-        if (size > MAX_CONTENT_BYTES) throw new ProviderError('Internal', `volume "${volume.name}" is too large to read`);
+        if (size > MAX_CONTENT_BYTES)
+          throw new ProviderError('Internal', `volume "${volume.name}" is too large to read`);
         chunks.push(chunk);
       }
     } catch (error) {

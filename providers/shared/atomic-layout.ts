@@ -95,7 +95,6 @@ function rootAndPayload(files: readonly FileEntry[], stamp: string, options: Lay
         mode: ownerGid === undefined ? file.mode : file.mode | 0o440,
         uid: file.uid ?? 0,
         gid,
-        mtime: Math.floor(options.now / 1000),
         data: file.data,
       }),
     ),

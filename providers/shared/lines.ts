@@ -1,5 +1,8 @@
 /** Lines of a byte stream, without their ends. A line longer than `maxBytes` is an error: a peer may not fill our memory. */
-export async function* lines(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<string, void, undefined> {
+export async function* lines(
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): AsyncGenerator<string, void, undefined> {
   let rest = Buffer.alloc(0);
   for await (const chunk of chunks) {
     let data: Buffer = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);

@@ -13,11 +13,10 @@ interface TarCommon {
   readonly mode: number;
   readonly uid?: number;
   readonly gid?: number;
-  /** Seconds since the epoch. */
-  readonly mtime?: number;
 }
 
-export function writeTar(entries: readonly TarEntry[]): Buffer {
+/** `mtime`, in seconds since the epoch, is that of every entry. */
+export function writeTar(entries: readonly TarEntry[], mtime: number): Buffer {
   const blocks: Buffer[] = [];
   for (const entry of entries) {
     const path = entry.type === 'directory' ? `${entry.path}/` : entry.path;
@@ -27,11 +26,14 @@ export function writeTar(entries: readonly TarEntry[]): Buffer {
     if (Buffer.byteLength(target) > 100) records.push(['linkpath', target]);
     if (records.length > 0) {
       const body = Buffer.concat(records.map(paxRecord));
-      blocks.push(header({ path: 'pax', type: 'x', mode: 0o644, size: body.length, entry, target: '' }), padded(body));
+      blocks.push(
+        header({ path: 'pax', type: 'x', mode: 0o644, size: body.length, entry, target: '', mtime }),
+        padded(body),
+      );
     }
     const data = entry.type === 'file' ? Buffer.from(entry.data) : Buffer.alloc(0);
     const type = { file: '0', directory: '5', symlink: '2' }[entry.type];
-    blocks.push(header({ path, type, mode: entry.mode, size: data.length, entry, target }), padded(data));
+    blocks.push(header({ path, type, mode: entry.mode, size: data.length, entry, target, mtime }), padded(data));
   }
   blocks.push(Buffer.alloc(2 * BLOCK));
   return Buffer.concat(blocks);
@@ -44,6 +46,7 @@ interface HeaderFields {
   readonly size: number;
   readonly entry: TarCommon;
   readonly target: string;
+  readonly mtime: number;
 }
 
 function header(fields: HeaderFields): Buffer {
@@ -54,7 +57,7 @@ function header(fields: HeaderFields): Buffer {
   octal(block, 108, 8, fields.entry.uid ?? 0);
   octal(block, 116, 8, fields.entry.gid ?? 0);
   octal(block, 124, 12, fields.size);
-  octal(block, 136, 12, fields.entry.mtime ?? 0);
+  octal(block, 136, 12, Math.floor(fields.mtime));
   block.write(fields.type, 156, 'latin1');
   Buffer.from(fields.target).copy(block, 157, 0, 100);
   block.write('ustar\u000000', 257, 'latin1');
@@ -132,7 +135,6 @@ function toEntry(
     mode: number(block, 100, 8),
     uid: number(block, 108, 8),
     gid: number(block, 116, 8),
-    mtime: number(block, 136, 12),
   };
   switch (type) {
     case '0':
@@ -169,6 +171,6 @@ function text(block: Buffer, offset: number, length: number): string {
 
 function number(block: Buffer, offset: number, length: number): number {
   if (((block[offset] ?? 0) & 0x80) !== 0) return block.readUIntBE(offset + length - 6, 6);
-  const digits = block.toString('latin1', offset, offset + length).replace(/[\u0000 ]/g, '');
+  const digits = block.toString('latin1', offset, offset + length).replace(/[^0-7]/g, '');
   return digits === '' ? 0 : Number.parseInt(digits, 8);
 }

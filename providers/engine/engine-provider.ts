@@ -1,0 +1,160 @@
+import type Docker from 'dockerode';
+import type {
+  CallOptions,
+  ContainerProvider,
+  ContainerRef,
+  ContainerSpec,
+  HostReport,
+  ImageFacet,
+  LogFacet,
+  ObservedPod,
+  PodPlanSpec,
+  PodUid,
+  ProviderContext,
+  ProviderHint,
+  ProviderTraits,
+  SandboxSpec,
+  StopRequest,
+  Violation,
+  VolumeSpec,
+} from '../contract/index.ts';
+import { ProviderError } from '../contract/index.ts';
+import { decodeUnit } from '../shared/unit-labels.ts';
+import { sandboxName } from '../shared/unit-names.ts';
+import { EngineCalls } from './calls.ts';
+import { Containers } from './containers.ts';
+import type { EngineSettings } from './create-options.ts';
+import { DetailsCache } from './details-cache.ts';
+import type { Engine } from './engine.ts';
+import { watchEvents } from './events.ts';
+import { describeHost, type HostReader } from './host.ts';
+import { EngineImages } from './images.ts';
+import { readLogs } from './logs.ts';
+import { NodeNetwork } from './network.ts';
+import { Observer } from './observer.ts';
+import { Sandboxes } from './sandboxes.ts';
+import { ENGINE_TRAITS, violations } from './traits.ts';
+import { findSandboxes } from './units.ts';
+import { PodVolumes } from './volumes.ts';
+
+export interface EngineProviderOptions {
+  readonly name: string;
+  readonly docker: Docker;
+  readonly context: ProviderContext;
+  readonly settings: EngineSettings;
+  /** How long the engine may stay silent before it counts as unreachable. */
+  readonly timeoutMs: number;
+  readonly host: HostReader;
+  /** Lets go of the transport. */
+  readonly disconnect: () => void;
+}
+
+/** Time for the last tidying; a process that is going down does not wait for an engine that hangs. */
+const CLOSE_TIMEOUT_MS = 3_000;
+
+export class EngineProvider implements ContainerProvider {
+  readonly kind = 'container';
+  readonly name: string;
+  readonly traits: ProviderTraits = ENGINE_TRAITS;
+  readonly images: ImageFacet;
+  readonly logs: LogFacet;
+  readonly #engine: Engine;
+  readonly #host: HostReader;
+  readonly #disconnect: () => void;
+  readonly #cache = new DetailsCache();
+  readonly #network: NodeNetwork;
+  readonly #observer: Observer;
+  readonly #volumes: PodVolumes;
+  readonly #sandboxes: Sandboxes;
+  readonly #containers: Containers;
+
+  constructor(options: EngineProviderOptions) {
+    const { docker, context, settings } = options;
+    const calls = new EngineCalls(context.clock, options.timeoutMs);
+    const engine: Engine = { docker, calls, context };
+    this.name = options.name;
+    this.#engine = engine;
+    this.#host = options.host;
+    this.#disconnect = options.disconnect;
+    this.#network = new NodeNetwork(docker, calls, context);
+    this.#observer = new Observer(engine, this.#cache);
+    this.#volumes = new PodVolumes(engine);
+    this.#sandboxes = new Sandboxes(engine, settings, this.#network, this.#volumes);
+    this.#containers = new Containers(engine, settings);
+    this.images = new EngineImages(engine);
+    this.logs = { logs: (ref, request, call) => readLogs(engine, ref, request, call) };
+  }
+
+  validate(spec: PodPlanSpec): readonly Violation[] {
+    return violations(spec);
+  }
+
+  describeHost(options: CallOptions): Promise<HostReport> {
+    return describeHost(this.#engine, this.#host, options);
+  }
+
+  list(options: CallOptions): Promise<readonly ObservedPod[]> {
+    return this.#observer.list(options);
+  }
+
+  inspect(uid: PodUid, options: CallOptions): Promise<ObservedPod | undefined> {
+    return this.#observer.inspect(uid, options);
+  }
+
+  watch(options: CallOptions): AsyncIterable<ProviderHint> {
+    return watchEvents(this.#engine, this.#cache, options);
+  }
+
+  ensureSandbox(spec: SandboxSpec, options: CallOptions): Promise<void> {
+    return this.#sandboxes.ensure(spec, options);
+  }
+
+  startContainer(sandbox: SandboxSpec, spec: ContainerSpec, options: CallOptions): Promise<void> {
+    return this.#containers.start(sandbox, spec, options);
+  }
+
+  stopContainer(ref: ContainerRef, request: StopRequest, options: CallOptions): Promise<void> {
+    return this.#containers.stop(ref, request, options);
+  }
+
+  removeContainer(ref: ContainerRef, options: CallOptions): Promise<void> {
+    return this.#containers.remove(ref, options);
+  }
+
+  stopSandbox(uid: PodUid, options: CallOptions): Promise<void> {
+    return this.#sandboxes.stop(uid, options);
+  }
+
+  removeSandbox(uid: PodUid, options: CallOptions): Promise<void> {
+    return this.#sandboxes.remove(uid, options);
+  }
+
+  async updateFiles(uid: PodUid, volume: Extract<VolumeSpec, { kind: 'files' }>, options: CallOptions): Promise<void> {
+    const running = (await findSandboxes(this.#engine, uid, options)).find((info) => {
+      const unit = decodeUnit(info.Labels);
+      return unit?.kind === 'sandbox' && info.Names.includes(`/${sandboxName(unit.pod, unit.attempt)}`);
+    });
+    if (running?.State !== 'running') throw new ProviderError('NotFound', `pod ${uid} has no running sandbox`);
+    await this.#volumes.update(running.Id, volume, options);
+  }
+
+  /** The network goes when nobody uses it; pods stay as they are. */
+  async close(): Promise<void> {
+    const { clock, log } = this.#engine.context;
+    const ended = new AbortController();
+    const { signal } = ended;
+    const late = clock.sleep(CLOSE_TIMEOUT_MS, { signal }).then(
+      () => ended.abort(),
+      () => {},
+    );
+    try {
+      await this.#network.removeIfUnused({ signal });
+    } catch (error) {
+      log.debug({ err: error }, 'pod network was not removed');
+    } finally {
+      ended.abort();
+      await late;
+      this.#disconnect();
+    }
+  }
+}
