@@ -1,0 +1,51 @@
+import type { SecuritySpec } from '../../providers/contract/index.ts';
+import type { Container, Pod } from '../model/pod.ts';
+import { both, fields, notYet, oneOf, provided, type Rule, supported, unless } from './unsupported-rules.ts';
+
+type PodContext = NonNullable<Pod['spec']['securityContext']>;
+type Context = NonNullable<Container['securityContext']>;
+
+function enforced(field: keyof SecuritySpec): Rule {
+  return provided(({ security }) => security.has(field), `enforce ${field}`);
+}
+
+const SECCOMP = fields<NonNullable<Context['seccompProfile']>>({
+  type: both(oneOf(['RuntimeDefault', 'Unconfined']), enforced('seccompProfile')),
+});
+
+const SHARED = {
+  runAsUser: enforced('runAsUser'),
+  runAsGroup: enforced('runAsGroup'),
+  runAsNonRoot: supported,
+  seccompProfile: SECCOMP,
+  appArmorProfile: notYet('AppArmor profiles are'),
+  seLinuxOptions: notYet('SELinux options are'),
+  windowsOptions: notYet('Windows options are'),
+};
+
+export const POD_SECURITY = fields<PodContext>({
+  ...SHARED,
+  supplementalGroups: unlessEmpty(enforced('supplementalGroups')),
+  supplementalGroupsPolicy: oneOf(['Merge']),
+  fsGroup: notYet('a group for volumes is'),
+  fsGroupChangePolicy: notYet('a group for volumes is'),
+  seLinuxChangePolicy: notYet('SELinux options are'),
+  sysctls: notYet('sysctls are'),
+});
+
+export const CONTAINER_SECURITY = fields<Context>({
+  ...SHARED,
+  // What every container has anyway asks for nothing.
+  privileged: unless([false], enforced('privileged')),
+  allowPrivilegeEscalation: unless([true], enforced('allowPrivilegeEscalation')),
+  readOnlyRootFilesystem: unless([false], enforced('readOnlyRootFilesystem')),
+  capabilities: fields<NonNullable<Context['capabilities']>>({
+    add: unlessEmpty(enforced('addCapabilities')),
+    drop: unlessEmpty(enforced('dropCapabilities')),
+  }),
+  procMount: oneOf(['Default']),
+});
+
+function unlessEmpty(rule: Rule): Rule {
+  return (value, path, traits) => (Array.isArray(value) && value.length === 0 ? undefined : rule(value, path, traits));
+}

@@ -1,0 +1,256 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { ProviderTraits, SecuritySpec } from '../../providers/contract/index.ts';
+import type { Container, Pod } from '../model/pod.ts';
+import { makeContainer, makePod } from '../testing/builders.ts';
+import { firstUnsupported } from './unsupported.ts';
+
+const SECURITY: readonly (keyof SecuritySpec)[] = [
+  'runAsUser',
+  'runAsGroup',
+  'supplementalGroups',
+  'privileged',
+  'allowPrivilegeEscalation',
+  'readOnlyRootFilesystem',
+  'addCapabilities',
+  'dropCapabilities',
+  'seccompProfile',
+];
+
+const EVERYTHING: ProviderTraits = {
+  network: {
+    podIpReachable: true,
+    podIpKnownBeforeStart: true,
+    sharedNamespace: true,
+    hostNetwork: true,
+    hostPorts: true,
+    subnet: 'required',
+  },
+  volumes: new Set(['files', 'emptyDir', 'hostPath', 'native'] as const),
+  subPaths: true,
+  security: new Set(SECURITY),
+  ephemeralContainers: true,
+  initContainers: true,
+  sidecars: true,
+  sharePidNamespace: true,
+  relistIntervalMs: 1000,
+  graceAdjustable: true,
+};
+
+const NOTHING: ProviderTraits = {
+  ...EVERYTHING,
+  network: { ...EVERYTHING.network, podIpKnownBeforeStart: false, sharedNamespace: false, hostPorts: false },
+  volumes: new Set(),
+  security: new Set(),
+  maxGraceSeconds: 120,
+};
+
+/** As kube-apiserver v1.36.3 stored them (ServiceAccount admission on): one with an image only, one with all that is supported. */
+const DEFAULTED: Record<'minimal' | 'full', Pod> = JSON.parse(
+  readFileSync(new URL('./testdata/defaulted-pods.json', import.meta.url), 'utf8'),
+);
+
+const check = (spec: object, traits = EVERYTHING): string | undefined => {
+  const found = firstUnsupported(makePod({ spec }), traits);
+  return found && `${found.path}: ${found.why}`;
+};
+const inContainer = (overrides: object): object => ({
+  containers: [makeContainer('fine'), makeContainer('c', overrides as Partial<Container>)],
+});
+
+describe('a pod that asks only for what there is', () => {
+  it.each(['minimal', 'full'] as const)('is accepted as the API server defaults it: %s', (name) => {
+    expect(firstUnsupported(DEFAULTED[name], EVERYTHING)).toBeUndefined();
+  });
+
+  it('needs of the provider what the injected token volume needs, and nothing else', () => {
+    const traits = { ...NOTHING, volumes: new Set(['files'] as const) };
+    expect(firstUnsupported(DEFAULTED.minimal, traits)).toBeUndefined();
+    expect(firstUnsupported(DEFAULTED.minimal, NOTHING)).toEqual({
+      path: 'spec.volumes[0].projected',
+      why: 'the provider cannot put files into containers',
+    });
+  });
+
+  it('may say in so many words what is the case anyway', () => {
+    const spec = {
+      initContainers: [],
+      hostNetwork: false,
+      hostPID: false,
+      hostUsers: true,
+      shareProcessNamespace: false,
+      dnsConfig: {},
+      overhead: {},
+      runtimeClassName: null,
+      securityContext: { sysctls: [], supplementalGroupsPolicy: 'Merge', supplementalGroups: [] },
+      containers: [
+        makeContainer('c', {
+          lifecycle: {},
+          envFrom: [],
+          stdinOnce: false,
+          resources: { claims: [] },
+          volumeMounts: [
+            { name: 'v', mountPath: '/', subPath: '', mountPropagation: 'None', recursiveReadOnly: 'Disabled' },
+          ],
+          securityContext: { privileged: false, allowPrivilegeEscalation: true, capabilities: { add: [], drop: [] } },
+        }),
+      ],
+    };
+    expect(check(spec, { ...NOTHING, network: { ...NOTHING.network, sharedNamespace: true } })).toBeUndefined();
+  });
+});
+
+describe('a pod that asks for more', () => {
+  it.each<[object, string]>([
+    [{ initContainers: [makeContainer('i')] }, 'spec.initContainers: init containers are not supported yet'],
+    [{ ephemeralContainers: [{ name: 'e' }] }, 'spec.ephemeralContainers: ephemeral containers are not supported yet'],
+    [{ activeDeadlineSeconds: 5 }, 'spec.activeDeadlineSeconds: a deadline is not supported yet'],
+    [{ hostNetwork: true }, 'spec.hostNetwork: the network of the host is not supported yet'],
+    [{ hostPID: true }, 'spec.hostPID: the processes of the host are not supported yet'],
+    [{ hostIPC: true }, 'spec.hostIPC: the IPC of the host is not supported yet'],
+    [{ hostUsers: false }, 'spec.hostUsers: false is not supported yet'],
+    [{ shareProcessNamespace: true }, 'spec.shareProcessNamespace: a shared process namespace is not supported yet'],
+    [{ hostAliases: [{ ip: '1.2.3.4' }] }, 'spec.hostAliases: host aliases are not supported yet'],
+    [{ dnsPolicy: 'None' }, 'spec.dnsPolicy: "None" is not supported yet'],
+    [{ dnsConfig: { searches: ['x'] } }, 'spec.dnsConfig: dnsConfig is not supported yet'],
+    [{ runtimeClassName: 'gvisor' }, 'spec.runtimeClassName: runtime classes are not supported yet'],
+    [{ overhead: { cpu: '1' } }, 'spec.overhead: overhead is not supported yet'],
+    [{ resources: { limits: { cpu: '1' } } }, 'spec.resources: resources of the pod as a whole are not supported yet'],
+    [{ resourceClaims: [{ name: 'x' }] }, 'spec.resourceClaims: resource claims are not supported yet'],
+    [{ setHostnameAsFQDN: true }, 'spec.setHostnameAsFQDN: setHostnameAsFQDN is not supported yet'],
+    [{ os: { name: 'windows' } }, 'spec.os.name: "windows" is not supported yet'],
+    [{ somethingNew: false }, 'spec.somethingNew: this field is not known'],
+    [{ securityContext: { fsGroup: 1 } }, 'spec.securityContext.fsGroup: a group for volumes is not supported yet'],
+    [{ securityContext: { fsGroup: 0 } }, 'spec.securityContext.fsGroup: a group for volumes is not supported yet'],
+    [
+      { securityContext: { sysctls: [{ name: 'a', value: 'b' }] } },
+      'spec.securityContext.sysctls: sysctls are not supported yet',
+    ],
+    [
+      { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'x' } } },
+      'spec.securityContext.seccompProfile.type: "Localhost" is not supported yet',
+    ],
+    [{ securityContext: { brandNew: {} } }, 'spec.securityContext.brandNew: this field is not known'],
+  ])('%j is refused', (spec, expected) => {
+    expect(check(spec)).toBe(expected);
+  });
+
+  it.each<[object, string]>([
+    [{ livenessProbe: { exec: { command: ['x'] } } }, 'livenessProbe: probes are not supported yet'],
+    [{ readinessProbe: { tcpSocket: { port: 1 } } }, 'readinessProbe: probes are not supported yet'],
+    [{ startupProbe: { exec: {} } }, 'startupProbe: probes are not supported yet'],
+    [{ lifecycle: { preStop: { sleep: { seconds: 1 } } } }, 'lifecycle: lifecycle hooks are not supported yet'],
+    [{ envFrom: [{ configMapRef: { name: 'x' } }] }, 'envFrom: envFrom is not supported yet'],
+    [
+      {
+        env: [
+          { name: 'A', value: 'x' },
+          { name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+        ],
+      },
+      'env[1].valueFrom.secretKeyRef: env from this source is not supported yet',
+    ],
+    [
+      { env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'status.phase' } } }] },
+      'env[0].valueFrom.fieldRef.fieldPath: "status.phase" is not supported in env',
+    ],
+    [
+      { resources: { limits: { cpu: '1', 'nvidia.com/gpu': '1' } } },
+      'resources.limits[nvidia.com/gpu]: only cpu, memory and ephemeral-storage are supported yet',
+    ],
+    [{ resources: { claims: [{ name: 'x' }] } }, 'resources.claims: resource claims are not supported yet'],
+    [{ restartPolicy: 'Never' }, 'restartPolicy: a restart policy of a container is not supported yet'],
+    [{ stdinOnce: true }, 'stdinOnce: stdinOnce is not supported yet'],
+    [{ terminationMessagePath: '/x' }, 'terminationMessagePath: "/x" is not supported yet'],
+    [
+      { terminationMessagePolicy: 'FallbackToLogsOnError' },
+      'terminationMessagePolicy: "FallbackToLogsOnError" is not supported yet',
+    ],
+    [
+      { volumeMounts: [{ name: 'v', mountPath: '/', subPath: 'x' }] },
+      'volumeMounts[0].subPath: subPath is not supported yet',
+    ],
+    [
+      { volumeMounts: [{ name: 'v', mountPath: '/', mountPropagation: 'Bidirectional' }] },
+      'volumeMounts[0].mountPropagation: "Bidirectional" is not supported yet',
+    ],
+    [
+      { volumeMounts: [{ name: 'v', mountPath: '/', recursiveReadOnly: 'IfPossible' }] },
+      'volumeMounts[0].recursiveReadOnly: "IfPossible" is not supported yet',
+    ],
+    [{ volumeDevices: [{ name: 'v' }] }, 'volumeDevices: block devices are not supported yet'],
+    [{ securityContext: { procMount: 'Unmasked' } }, 'securityContext.procMount: "Unmasked" is not supported yet'],
+    [
+      { securityContext: { seLinuxOptions: { level: 'x' } } },
+      'securityContext.seLinuxOptions: SELinux options are not supported yet',
+    ],
+    [{ somethingNew: 0 }, 'somethingNew: this field is not known'],
+  ])('%j is refused in a container', (overrides, expected) => {
+    expect(check(inContainer(overrides))).toBe(`spec.containers[1].${expected}`);
+  });
+
+  it.each<[object, string]>([
+    [{ hostPath: { path: '/' } }, 'hostPath: volumes of this kind are not supported yet'],
+    [{ configMap: { name: 'x' } }, 'configMap: volumes of this kind are not supported yet'],
+    [{ newKind: {} }, 'newKind: volumes of this kind are not supported yet'],
+    [{ emptyDir: { medium: 'HugePages' } }, 'emptyDir.medium: "HugePages" is not supported yet'],
+    [
+      { projected: { sources: [{ secret: { name: 's' } }] } },
+      'projected.sources[0].secret: projected sources of this kind are not supported yet',
+    ],
+    [
+      { projected: { sources: [{ downwardAPI: { items: [{ path: 'a', resourceFieldRef: { resource: 'x' } }] } }] } },
+      'projected.sources[0].downwardAPI.items[0].resourceFieldRef: resource fields are not supported yet',
+    ],
+    [
+      {
+        projected: { sources: [{ downwardAPI: { items: [{ path: 'a', fieldRef: { fieldPath: 'spec.nodeName' } }] } }] },
+      },
+      'projected.sources[0].downwardAPI.items[0].fieldRef.fieldPath: "spec.nodeName" is not supported in a volume',
+    ],
+  ])('%j is refused as a volume, mounted or not', (source, expected) => {
+    expect(
+      check({
+        volumes: [
+          { name: 'ok', emptyDir: {} },
+          { name: 'v', ...source },
+        ],
+      }),
+    ).toBe(`spec.volumes[1].${expected}`);
+  });
+});
+
+describe('a pod that asks for more than its provider can', () => {
+  it.each<[object, string]>([
+    [inContainer({}), 'spec.containers: the provider cannot give several containers one network'],
+    [
+      { terminationGracePeriodSeconds: 121 },
+      'spec.terminationGracePeriodSeconds: the provider cannot wait longer than 120 s',
+    ],
+    [
+      { containers: [makeContainer('c', { ports: [{ containerPort: 1, hostPort: 1 }] })] },
+      'spec.containers[0].ports[0].hostPort: the provider cannot open ports on its host',
+    ],
+    [
+      {
+        containers: [
+          makeContainer('c', { env: [{ name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIPs' } } }] }),
+        ],
+      },
+      'spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: the provider cannot tell the address of a pod before it runs',
+    ],
+    [{ volumes: [{ name: 'v', emptyDir: {} }] }, 'spec.volumes[0].emptyDir: the provider cannot make emptyDir volumes'],
+    [{ securityContext: { runAsUser: 0 } }, 'spec.securityContext.runAsUser: the provider cannot enforce runAsUser'],
+    [
+      { containers: [makeContainer('c', { securityContext: { privileged: true } })] },
+      'spec.containers[0].securityContext.privileged: the provider cannot enforce privileged',
+    ],
+    [
+      { containers: [makeContainer('c', { securityContext: { capabilities: { drop: ['ALL'] } } })] },
+      'spec.containers[0].securityContext.capabilities.drop: the provider cannot enforce dropCapabilities',
+    ],
+  ])('%j is refused', (spec, expected) => {
+    expect(check(spec, NOTHING)).toBe(expected);
+    expect(check(spec)).toBeUndefined();
+  });
+});

@@ -1,0 +1,65 @@
+import type { ProviderTraits } from '../../providers/contract/index.ts';
+import type { Pod } from '../model/pod.ts';
+import { CONTAINERS } from './unsupported-container.ts';
+import { each, fields, notYet, oneOf, type Rule, supported, type Unsupported } from './unsupported-rules.ts';
+import { POD_SECURITY } from './unsupported-security.ts';
+import { VOLUME } from './unsupported-volume.ts';
+
+/**
+ * The first field of a pod that would not get what it asks for here: neither this version nor, by its traits, the provider can.
+ * The tables are allowlists: what they do not name is refused. What the API server fills in by itself never is.
+ */
+export function firstUnsupported(pod: Pod, traits: ProviderTraits): Unsupported | undefined {
+  return POD_SPEC(pod.spec, 'spec', traits);
+}
+
+const graceSeconds: Rule = (value, path, { maxGraceSeconds }) =>
+  typeof value === 'number' && maxGraceSeconds !== undefined && value > maxGraceSeconds
+    ? { path, why: `the provider cannot wait longer than ${maxGraceSeconds} s` }
+    : undefined;
+
+const POD_SPEC = fields<Pod['spec']>({
+  containers: CONTAINERS,
+  initContainers: notYet('init containers are'),
+  ephemeralContainers: notYet('ephemeral containers are'),
+  volumes: each(VOLUME),
+  securityContext: POD_SECURITY,
+  restartPolicy: supported,
+  terminationGracePeriodSeconds: graceSeconds,
+  activeDeadlineSeconds: notYet('a deadline is'),
+  hostname: supported,
+  subdomain: supported,
+  hostnameOverride: notYet('hostnameOverride is'),
+  setHostnameAsFQDN: notYet('setHostnameAsFQDN is'),
+  hostAliases: notYet('host aliases are'),
+  dnsPolicy: oneOf(['ClusterFirst', 'ClusterFirstWithHostNet', 'Default']),
+  dnsConfig: notYet('dnsConfig is'),
+  hostNetwork: notYet('the network of the host is'),
+  hostPID: notYet('the processes of the host are'),
+  hostIPC: notYet('the IPC of the host is'),
+  hostUsers: oneOf([true]),
+  shareProcessNamespace: notYet('a shared process namespace is'),
+  runtimeClassName: notYet('runtime classes are'),
+  overhead: notYet('overhead is'),
+  resources: notYet('resources of the pod as a whole are'),
+  resourceClaims: notYet('resource claims are'),
+  os: fields<NonNullable<Pod['spec']['os']>>({ name: oneOf(['linux']) }),
+  enableServiceLinks: supported,
+  imagePullSecrets: supported,
+  serviceAccount: supported,
+  serviceAccountName: supported,
+  automountServiceAccountToken: supported,
+  // Conditions that others write; status/ combines them.
+  readinessGates: supported,
+  // The scheduler's and other controllers' affair; node affinity is checked by admission.
+  nodeName: supported,
+  nodeSelector: supported,
+  affinity: supported,
+  tolerations: supported,
+  topologySpreadConstraints: supported,
+  schedulerName: supported,
+  schedulingGates: supported,
+  priority: supported,
+  priorityClassName: supported,
+  preemptionPolicy: supported,
+});
