@@ -1,4 +1,4 @@
-import type { Provider } from '../providers/contract/index.ts';
+import type { Provider, ProviderModule } from '../providers/contract/index.ts';
 import { loadProvider } from '../providers/registry.ts';
 import type { Config, NodeConfig } from './config/config.ts';
 import { ApiClient } from './kube/client.ts';
@@ -8,6 +8,7 @@ import { PodNetworks } from './node/pod-networks.ts';
 import type { Logger } from './telemetry/logger.ts';
 import { ChildAbort } from './util/abort.ts';
 import { systemClock } from './util/clock.ts';
+import { errorMessage, UsageError } from './util/errors.ts';
 import { VirtualNode } from './virtual-node.ts';
 
 /** Labels on everything a provider makes: whose it is, and in which form (providers/docker/readme.md). */
@@ -51,12 +52,28 @@ export async function runApp(config: Config, { log, signal, productVersion }: Ap
 }
 
 async function createProvider(node: NodeConfig, log: Logger, signal: AbortSignal): Promise<Provider> {
-  const module = await loadProvider(node.provider);
-  return module.create(module.parseConfig(node.providerConfig), {
+  const { module, parsed } = await checkProvider(node);
+  return module.create(parsed, {
     nodeName: node.name,
     ownerLabels: { 'outrigger/node': node.name, 'outrigger/format': FORMAT },
     log,
     clock: systemClock,
     signal,
   });
+}
+
+/** For check-config: that the providers exist and like their sections. Throws UsageError. */
+export async function checkProviders({ nodes }: Pick<Config, 'nodes'>): Promise<void> {
+  for (const node of nodes) await checkProvider(node);
+}
+
+async function checkProvider(node: NodeConfig): Promise<{ module: ProviderModule<unknown>; parsed: unknown }> {
+  const module = await loadProvider(node.provider);
+  try {
+    return { module, parsed: module.parseConfig(node.providerConfig) };
+  } catch (error) {
+    throw new UsageError(`providerConfig of node ${node.name} (${node.provider}): ${errorMessage(error)}`, {
+      cause: error,
+    });
+  }
 }

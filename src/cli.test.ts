@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CliActions, runCli } from './cli.ts';
-import { loadConfig } from './config/load.ts';
 import type { FlagTexts } from './config/flags.ts';
+import { loadConfig } from './config/load.ts';
 import { UsageError } from './util/errors.ts';
 
 interface Outcome {

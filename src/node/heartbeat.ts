@@ -185,7 +185,7 @@ export class Heartbeat {
       ...(unschedulable === this.#unschedulable ? [] : [schedulableEvent(config.name, unschedulable)]),
     ];
     this.#unschedulable = unschedulable;
-    for (const event of events) this.#options.events.node(config.name, node.metadata.uid, event);
+    for (const event of events) this.#options.events({ name: config.name, uid: node.metadata.uid }, event);
     const ready = conditions.find(({ type }) => type === 'Ready');
     this.#everReady ||= ready?.status === 'True';
     // Without the numbers in it: a growing age is not news.

@@ -32,9 +32,7 @@ export interface NodeEvent {
 }
 
 /** Never waits and never fails (reference 3.2). The UID is the real one, so that `kubectl describe node` finds the event (3.1). */
-export interface NodeEventSink {
-  node(nodeName: string, nodeUid: string, event: NodeEvent): void;
-}
+export type NodeEventSink = (node: { readonly name: string; readonly uid: string }, event: NodeEvent) => void;
 
 /** The part of a provider that the node needs. */
 export interface HostSource {
