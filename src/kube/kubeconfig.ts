@@ -33,7 +33,9 @@ function loadFile(file: string, context: string | undefined): KubeConfig {
     config.loadFromString(JSON.stringify(withRotatingTokens(readFileSync(file, 'utf8'), dirname(file))));
     config.makePathsAbsolute(resolve(dirname(file)));
   } catch (error) {
-    throw new UsageError(`--kubeconfig ${file}: ${errorMessage(error)}`, { cause: error });
+    // Parsers append the offending lines of the file; one line is what a user gets.
+    const [line] = errorMessage(error).split('\n');
+    throw new UsageError(`--kubeconfig ${file}: ${line}`, { cause: error });
   }
   if (context !== undefined) config.setCurrentContext(context);
   const name = config.getCurrentContext();
@@ -52,7 +54,7 @@ function loadFile(file: string, context: string | undefined): KubeConfig {
 /** The library reads `token-file` once at load and does not know `tokenFile` (kubectl's name): its FileAuth re-reads the file. */
 function withRotatingTokens(text: string, directory: string): unknown {
   const parsed = FileSchema.safeParse(parse(text));
-  if (!parsed.success) throw new Error(`not a kubeconfig: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new Error(`not a kubeconfig: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`);
   const { users, ...rest } = parsed.data;
   return {
     ...rest,

@@ -1,7 +1,7 @@
 import type { Pod } from '../model/pod.ts';
 import type { Requester } from './client.ts';
 import { STRATEGIC_MERGE_PATCH } from './client.ts';
-import { isConflict, isNotFound } from './errors.ts';
+import { isNotFound, KubeError } from './errors.ts';
 import { clusterScoped, namespaced } from './paths.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
 
@@ -74,10 +74,14 @@ export class PodApi {
     }
   }
 
-  /** A 409 does not tell a lost race from a foreign UID other than in words: asking is the sure way, and rarely needed. */
+  /**
+   * A foreign UID is a 422 (`metadata.uid: field is immutable`) for PATCH and a 409 for DELETE, but both also mean other
+   * things, and only words tell them apart: asking is the sure way, and rarely needed.
+   */
   async #isGone(pod: Pod, error: unknown, signal: AbortSignal): Promise<boolean> {
     if (isNotFound(error)) return true;
-    return isConflict(error) && (await this.get(pod, { signal })) === undefined;
+    const doubtful = error instanceof KubeError && (error.status === 409 || error.status === 422);
+    return doubtful && (await this.get(pod, { signal })) === undefined;
   }
 }
 

@@ -278,7 +278,8 @@ class FakePods {
 
   edit(name: string, change: (status: PodStatus) => void): void {
     const pod = this.pod(name);
-    change((pod.status ??= {}));
+    pod.status ??= {};
+    change(pod.status);
     pod.metadata.resourceVersion = String(this.#version++);
     this.#pods.set(name, pod);
   }

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { NodeAuthorizer } from './authz.ts';
+import type { Requester } from './client.ts';
+
+const user = { name: 'kube-apiserver', groups: ['system:masters'] };
+const access = { verb: 'get', subresource: 'proxy' };
+const { signal } = new AbortController();
+
+function make(answers: (boolean | Error)[]) {
+  const clock = new FakeClock();
+  const asked: unknown[] = [];
+  const request = async (call: { body?: unknown }): Promise<unknown> => {
+    asked.push(call.body);
+    const answer = answers.shift();
+    if (answer instanceof Error) throw answer;
+    return { status: { allowed: answer } };
+  };
+  // One generic method stands in for the whole client.
+  return { clock, asked, authorizer: new NodeAuthorizer({ request } as Requester, 'n', clock) };
+}
+
+describe('authorization of the kubelet API (reference 11.12)', () => {
+  it('asks a SubjectAccessReview about the own node', async () => {
+    const { authorizer, asked } = make([true]);
+    expect(await authorizer.allowed(user, access, { signal })).toBe(true);
+    expect(asked).toMatchObject([
+      {
+        spec: {
+          user: 'kube-apiserver',
+          groups: ['system:masters'],
+          resourceAttributes: { verb: 'get', resource: 'nodes', subresource: 'proxy', name: 'n' },
+        },
+      },
+    ]);
+  });
+
+  it('remembers a yes for five minutes and a no for thirty seconds', async () => {
+    const { authorizer, asked, clock } = make([false, true, false]);
+    expect(await authorizer.allowed(user, access, { signal })).toBe(false);
+    await clock.advance(29_000);
+    expect(await authorizer.allowed(user, access, { signal })).toBe(false);
+    await clock.advance(2_000);
+    expect(await authorizer.allowed(user, access, { signal })).toBe(true);
+    await clock.advance(299_000);
+    expect(await authorizer.allowed(user, access, { signal })).toBe(true);
+    await clock.advance(2_000);
+    expect(await authorizer.allowed(user, access, { signal })).toBe(false);
+    expect(asked).toHaveLength(3);
+  });
+
+  it('gives no answer when the API server cannot be asked, and keeps none', async () => {
+    const { authorizer } = make([new Error('away'), true]);
+    await expect(authorizer.allowed(user, access, { signal })).rejects.toThrow('away');
+    expect(await authorizer.allowed(user, access, { signal })).toBe(true);
+  });
+
+  it('tells users, groups, verbs and subresources apart', async () => {
+    const { authorizer, asked } = make([true, false, false, false]);
+    expect(await authorizer.allowed(user, access, { signal })).toBe(true);
+    expect(await authorizer.allowed({ ...user, groups: [] }, access, { signal })).toBe(false);
+    expect(await authorizer.allowed(user, { ...access, verb: 'create' }, { signal })).toBe(false);
+    expect(await authorizer.allowed(user, { ...access, subresource: 'pods' }, { signal })).toBe(false);
+    expect(asked).toHaveLength(4);
+  });
+});
