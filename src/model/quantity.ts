@@ -8,7 +8,7 @@ export interface Quantity {
 }
 
 /** How a quantity was written decides how a sum that starts with it is printed. */
-export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
+type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
 const NANO = 1_000_000_000n;
 const SYNTAX = /^([+-]?)(\d*)(?:\.(\d*))?(?:(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E)|[eE]([+-]?\d{1,3}))?$/;

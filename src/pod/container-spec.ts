@@ -1,5 +1,5 @@
 import type { ContainerSpec } from '../../providers/contract/index.ts';
-import type { Pod } from '../model/pod.ts';
+import type { Pod, Service } from '../model/pod.ts';
 import { buildContainer } from '../spec/container.ts';
 import { composeEnv } from '../spec/env.ts';
 import type { ExecutorDeps } from './executor-deps.ts';
@@ -23,7 +23,7 @@ export function containerSpec(
   const env = composeEnv({
     pod,
     container,
-    services: services.forNamespace(pod.metadata.namespace),
+    services: visibleServices(services, pod.metadata.namespace),
     hostIPs: facts()?.hostIPs ?? [],
     podIPs,
   });
@@ -36,4 +36,11 @@ export function containerSpec(
     ...(imageUser === undefined ? {} : { imageUser }),
     ...(podPidsLimit === undefined ? {} : { podPidsLimit }),
   });
+}
+
+/** Those of the pod's namespace, and of `default` for the API server's own (reference 10.5); composeEnv chooses among them. */
+function visibleServices(services: ExecutorDeps['services'], namespace: string): readonly Service[] | undefined {
+  const own = services.forNamespace(namespace);
+  if (own === undefined || namespace === 'default') return own;
+  return [...own, ...(services.forNamespace('default') ?? [])];
 }

@@ -8,7 +8,7 @@ export interface ClusterDns {
 }
 
 /** What to tell the user when a policy could not be followed (events MissingClusterDNS and DNSConfigForming). */
-export interface DnsWarning {
+interface DnsWarning {
   readonly reason: 'MissingClusterDNS' | 'DNSConfigForming';
   readonly message: string;
 }

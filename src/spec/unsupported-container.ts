@@ -38,7 +38,7 @@ const RESOURCE_NAMES = keys(
   'only cpu, memory and ephemeral-storage are supported yet',
 );
 
-export const CONTAINER = fields<Container>({
+const CONTAINER = fields<Container>({
   name: supported,
   image: supported,
   imagePullPolicy: supported,

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ProviderTraits, SecuritySpec } from '../../providers/contract/index.ts';
 import type { Container, Pod } from '../model/pod.ts';
 import { makeContainer, makePod } from '../testing/builders.ts';
+import DEFAULTED from './testdata/defaulted-pods.json' with { type: 'json' };
 import { firstUnsupported } from './unsupported.ts';
 
 const SECURITY: readonly (keyof SecuritySpec)[] = [
@@ -45,11 +45,6 @@ const NOTHING: ProviderTraits = {
   maxGraceSeconds: 120,
 };
 
-/** As kube-apiserver v1.36.3 stored them (ServiceAccount admission on): one with an image only, one with all that is supported. */
-const DEFAULTED: Record<'minimal' | 'full', Pod> = JSON.parse(
-  readFileSync(new URL('./testdata/defaulted-pods.json', import.meta.url), 'utf8'),
-);
-
 const check = (spec: object, traits = EVERYTHING): string | undefined => {
   const found = firstUnsupported(makePod({ spec }), traits);
   return found && `${found.path}: ${found.why}`;
@@ -59,6 +54,7 @@ const inContainer = (overrides: object): object => ({
 });
 
 describe('a pod that asks only for what there is', () => {
+  // As kube-apiserver v1.36.3 stored them (ServiceAccount admission on): one with an image only, one with all that is supported.
   it.each(['minimal', 'full'] as const)('is accepted as the API server defaults it: %s', (name) => {
     expect(firstUnsupported(DEFAULTED[name], EVERYTHING)).toBeUndefined();
   });

@@ -1,7 +1,7 @@
 import type { ConfigMap } from '../model/pod.ts';
 import type { Payload, PayloadFile } from './payload.ts';
 
-export interface KeyToPath {
+interface KeyToPath {
   readonly key: string;
   readonly path: string;
   readonly mode?: number;
