@@ -5,6 +5,7 @@ import { ApiClient } from './kube/client.ts';
 import { loadKubeConfig } from './kube/kubeconfig.ts';
 import { ServiceStore } from './kube/services.ts';
 import { PodNetworks } from './node/pod-networks.ts';
+import { HealthzServer } from './server/healthz-server.ts';
 import type { Logger } from './telemetry/logger.ts';
 import { ChildAbort } from './util/abort.ts';
 import { systemClock } from './util/clock.ts';
@@ -37,6 +38,7 @@ export async function runApp(config: Config, { log, signal, productVersion }: Ap
   const services = new ServiceStore({ client, clock, log, random });
   const networks = new PodNetworks(config.nodes);
   const nodes: VirtualNode[] = [];
+  let healthz: HealthzServer | undefined;
   try {
     for (const node of config.nodes) {
       const nodeLog = config.nodes.length === 1 ? log : log.child({ node: node.name });
@@ -44,11 +46,29 @@ export async function runApp(config: Config, { log, signal, productVersion }: Ap
       const shared = { config, productVersion, client, services, networks, clock, random, signal: life.signal };
       nodes.push(new VirtualNode({ ...shared, node, provider, log: nodeLog }));
     }
-    await Promise.all([services.run({ signal: life.signal }), ...nodes.map((node) => node.run(10_250))]);
+    healthz = await startHealthz(config, nodes, log);
+    const runs = [services.run({ signal: life.signal }), ...nodes.map((node) => node.run())];
+    // The first that fails takes the others down with it; each of them still ends in order.
+    for (const run of runs) run.catch((error: unknown) => life.abort(error));
+    const failed = (await Promise.allSettled(runs)).find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   } finally {
     life.abort(new Error('the process is going down'));
+    await healthz?.stop();
     client.close();
   }
+}
+
+/** Port 0 turns it off, as the kubelet's does. */
+async function startHealthz(
+  { healthz }: Config,
+  nodes: readonly VirtualNode[],
+  log: Logger,
+): Promise<HealthzServer | undefined> {
+  if (healthz.port === 0) return undefined;
+  const server = new HealthzServer({ ...healthz, checks: nodes.flatMap(({ checks }) => checks), log });
+  await server.start();
+  return server;
 }
 
 async function createProvider(node: NodeConfig, log: Logger, signal: AbortSignal): Promise<Provider> {

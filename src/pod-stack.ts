@@ -101,6 +101,14 @@ export class PodStack {
     await Promise.all([this.#source.synced, this.pleg.synced]);
   }
 
+  /** The pod that has this name now: of several with the same name, the one that the API server still knows. */
+  find(namespace: string, name: string): Pod | undefined {
+    for (const { pod, stop } of this.desired.all()) {
+      if (pod.metadata.namespace === namespace && pod.metadata.name === name && stop?.type !== 'removed') return pod;
+    }
+    return undefined;
+  }
+
   /** Follows the API server and the backend until the signal aborts. */
   async run(): Promise<void> {
     const { signal } = this.#options;

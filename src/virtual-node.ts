@@ -1,5 +1,6 @@
-import type { Provider } from '../providers/contract/index.ts';
+import type { PodUid, Provider } from '../providers/contract/index.ts';
 import type { Config, NodeConfig } from './config/config.ts';
+import { NodeAuthorizer } from './kube/authz.ts';
 import type { ApiClient } from './kube/client.ts';
 import { EventRecorder } from './kube/events.ts';
 import { LeaseApi, NodeApi, watchNode } from './kube/nodes.ts';
@@ -8,6 +9,8 @@ import { NodeAgent } from './node/agent.ts';
 import type { PodNetworks } from './node/pod-networks.ts';
 import type { NodeWatch } from './node/ports.ts';
 import { PodStack } from './pod-stack.ts';
+import type { HealthCheck } from './server/health.ts';
+import { KubeletServer } from './server/server.ts';
 import type { Logger } from './telemetry/logger.ts';
 import type { Clock } from './util/clock.ts';
 
@@ -55,18 +58,30 @@ export class VirtualNode {
     });
   }
 
-  /** Runs until the signal aborts; pods, Node and Lease stay as they are then. `kubeletPort` is what the server listens on. */
-  async run(kubeletPort: number): Promise<void> {
-    const { provider, clock, log, signal } = this.#options;
-    const agent = this.#makeAgent(kubeletPort);
-    this.#agent = agent;
+  /** What `/healthz` asks of this node. */
+  get checks(): readonly HealthCheck[] {
+    const { node, clock } = this.#options;
+    const check = (): string | undefined => {
+      const { healthy, lastSeenMs } = this.pods.pleg.health();
+      return healthy ? undefined : `pleg was last seen active ${Math.round((clock.now() - lastSeenMs) / 1000)} s ago`;
+    };
+    return [{ name: `pleg-${node.name}`, check }];
+  }
+
+  /** Runs until the signal aborts; pods, Node and Lease stay as they are then. */
+  async run(): Promise<void> {
+    const { provider, log, signal } = this.#options;
+    const server = this.#makeServer();
     try {
+      const { port } = await server.start();
+      const agent = this.#makeAgent(port);
+      this.#agent = agent;
       await Promise.all([agent.run({ signal }), this.pods.run(), this.#open(agent)]);
     } finally {
       this.pods.workers.close();
+      await server.stop();
       await this.#events.close({ signal: AbortSignal.timeout(DRAIN_MS) });
       await provider.close().catch((error: unknown) => log.warn({ err: error }, 'backend connection cannot be closed'));
-      log.debug({ at: clock.now() }, 'node ended');
     }
   }
 
@@ -82,6 +97,31 @@ export class VirtualNode {
     if (signal.aborted) return;
     this.pods.workers.open();
     log.info({ pods: [...this.pods.desired.all()].length }, 'node is open for pods');
+  }
+
+  #makeServer(): KubeletServer {
+    const { node, provider, client, clock, log } = this.#options;
+    const { desired, pleg, workers } = this.pods;
+    const authorizer = new NodeAuthorizer(client, node.name, clock);
+    return new KubeletServer({
+      nodeName: node.name,
+      address: node.address,
+      port: node.port,
+      hosts: [node.name, ...node.nodeIPs],
+      ...(node.tls === undefined ? {} : { tls: node.tls }),
+      ...(node.clientCaFile === undefined ? {} : { clientCaFile: node.clientCaFile }),
+      authorize: (user, access, options) => authorizer.allowed(user, access, options),
+      checks: this.checks,
+      pods: function* () {
+        for (const { pod, stop } of desired.all()) if (stop?.type !== 'removed') yield pod;
+      },
+      findPod: (namespace, name) => this.pods.find(namespace, name),
+      status: (uid: PodUid) => workers.status(uid),
+      observed: pleg,
+      ...(provider.logs === undefined ? {} : { logs: provider.logs }),
+      clock,
+      log,
+    });
   }
 
   #makeAgent(kubeletPort: number): NodeAgent {
