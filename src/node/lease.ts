@@ -1,4 +1,4 @@
-import { isConflict } from '../kube/errors.ts';
+import { isConflict, isNotFound } from '../kube/errors.ts';
 import { type Lease, type LeaseApi, microTime } from '../kube/nodes.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { backoffDelayMs, withJitter } from '../util/backoff.ts';
@@ -66,7 +66,8 @@ export class NodeLease {
     try {
       this.#latest = await leases.replace(this.#next(this.#latest), { signal });
     } catch (error) {
-      if (!isConflict(error)) throw error;
+      // Gone: its owner, a Node that was deleted, took it along.
+      if (!isConflict(error) && !isNotFound(error)) throw error;
       const current = await leases.get(nodeName, { signal });
       this.#latest =
         current === undefined

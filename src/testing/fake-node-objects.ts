@@ -60,7 +60,8 @@ export class FakeNodeObjects {
     },
     replace: async (lease: Lease): Promise<Lease> => {
       this.#called('lease replace');
-      if (this.lease?.metadata.resourceVersion !== lease.metadata.resourceVersion) {
+      if (this.lease === undefined) throw new KubeError(404, { reason: 'NotFound' }, 'not found');
+      if (this.lease.metadata.resourceVersion !== lease.metadata.resourceVersion) {
         throw new KubeError(409, { reason: 'Conflict' }, 'conflict');
       }
       this.lease = this.#stamp(lease);
