@@ -69,7 +69,8 @@ async function main(): Promise<number> {
     {
       kind: 'conformance',
       nodeName: 'outrigger-conformance',
-      args: ['--register-with-taints='], // the suite's pods tolerate nothing
+      // The suite's pods tolerate nothing.
+      args: ['--register-with-taints=', '--cluster-dns=10.96.0.10', '--cluster-domain=cluster.local'],
       binaries: ['kubectl', 'ginkgo', 'e2e.test'],
       images: ['pause', 'busybox', 'agnhost'],
     },

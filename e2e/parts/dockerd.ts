@@ -70,7 +70,7 @@ async function startEngine(docker: DockerHttp, home: string, progress: Progress)
       for (let i = 0; i < 50; i++, await sleep(200)) if (await answers(docker)) return;
     }
   }
-  await stopLeftovers(join(home, 'pids'));
+  await stopLeftovers(join(home, 'pids'), ENGINE_GRACE_MS);
   rmSync('/var/run/docker.pid', { force: true });
   const service = new Service({
     name: 'dockerd',
@@ -83,15 +83,27 @@ async function startEngine(docker: DockerHttp, home: string, progress: Progress)
   service.detach();
 }
 
+/** dockerd ends its containers first. */
+const ENGINE_GRACE_MS = 20_000;
+
 async function release(home: string, user: string): Promise<void> {
   await withLock(
     join(home, 'lock'),
     () => undefined,
     async () => {
       rmSync(user, { force: true });
-      if (!existsSync(join(home, 'pids/dockerd.json'))) return;
-      const users = readdirSync(join(home, 'users')).map((file) => readProcessId(join(home, 'users', file)));
-      if (!users.some((id) => id !== undefined && isAlive(id))) await stopLeftovers(join(home, 'pids'));
+      if (!hasUsers(join(home, 'users'))) await stopLeftovers(join(home, 'pids'), ENGINE_GRACE_MS);
     },
   );
+}
+
+/** Forgets users that have died. */
+function hasUsers(dir: string): boolean {
+  const alive = readdirSync(dir).filter((file) => {
+    const id = readProcessId(join(dir, file));
+    if (id !== undefined && isAlive(id)) return true;
+    rmSync(join(dir, file), { force: true });
+    return false;
+  });
+  return alive.length > 0;
 }

@@ -151,22 +151,22 @@ export function thisProcess(): ProcessId {
   return { pid: process.pid, startTime: startTimeOf(process.pid) ?? '' };
 }
 
-/** Ends the processes that a crashed run left, each known by pid and start time, and their groups. */
-export async function stopLeftovers(pidDir: string): Promise<string[]> {
-  if (!existsSync(pidDir)) return [];
-  const ended: string[] = [];
-  for (const file of readdirSync(pidDir)) {
-    const path = join(pidDir, file);
-    const id = readProcessId(path);
-    if (id !== undefined && isAlive(id)) {
-      ended.push(file.replace(/\.json$/, ''));
-      signal(id.pid, 'SIGTERM');
-      await waitFor(() => !isAlive(id), { what: `${file} to end`, timeoutMs: 10_000 }).catch(() => undefined);
-      signal(-id.pid, 'SIGKILL');
-    }
-    rmSync(path, { force: true });
-  }
-  return ended;
+/** Ends the processes that a crashed run left, each known by pid and start time, and their groups: SIGTERM, then SIGKILL after `graceMs`. */
+export async function stopLeftovers(pidDir: string, graceMs = 1000): Promise<void> {
+  if (!existsSync(pidDir)) return;
+  const files = readdirSync(pidDir).map((file) => join(pidDir, file));
+  await Promise.all(
+    files.map(async (file) => {
+      const id = readProcessId(file);
+      if (id !== undefined && isAlive(id)) {
+        signal(id.pid, 'SIGTERM');
+        await waitFor(() => !isAlive(id), { what: 'end', timeoutMs: graceMs, intervalMs: 20 }).catch(() => undefined);
+        signal(-id.pid, 'SIGKILL');
+        await waitFor(() => !isAlive(id), { what: `${file} to be gone`, timeoutMs: 5000, intervalMs: 20 });
+      }
+      rmSync(file, { force: true });
+    }),
+  );
 }
 
 export function readProcessId(path: string): ProcessId | undefined {
