@@ -1,0 +1,315 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { X509Certificate } from 'node:crypto';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { makePod } from '../testing/builders.ts';
+import { makeAuthority, type TestAuthority } from '../testing/certificates.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import type { AccessAttributes, User } from './auth.ts';
+import { KubeletServer, type KubeletServerOptions } from './server.ts';
+
+interface Answer {
+  readonly code: number | undefined;
+  readonly body: string;
+  readonly headers: IncomingMessage['headers'];
+}
+
+let authority: TestAuthority;
+let stranger: TestAuthority;
+let admin: { readonly key: string; readonly cert: string };
+
+beforeAll(async () => {
+  authority = await makeAuthority('test-ca');
+  stranger = await makeAuthority('test-ca');
+  admin = await authority.issue({ commonName: 'kube-apiserver', organizations: ['system:masters', 'others'] });
+});
+
+let directory: string;
+const running: KubeletServer[] = [];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'outrigger-server-'));
+});
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((server) => server.stop()));
+  await rm(directory, { recursive: true });
+});
+
+async function start(overrides: Partial<KubeletServerOptions> = {}, { withAuthority = true } = {}) {
+  const clientCaFile = join(directory, 'ca.crt');
+  await writeFile(clientCaFile, authority.cert);
+  const clock = new FakeClock();
+  const warnings: string[] = [];
+  const server = new KubeletServer({
+    nodeName: 'node-1',
+    address: '127.0.0.1',
+    port: 0,
+    hosts: ['node-1.example.org', '127.0.0.1', '::1'],
+    ...(withAuthority && { clientCaFile }),
+    pods: () => [],
+    findPod: () => undefined,
+    status: () => undefined,
+    observed: { get: () => undefined },
+    authorize: () => Promise.resolve(true),
+    checks: [],
+    clock,
+    log: { info: () => {}, warn: (_fields: unknown, text?: unknown) => warnings.push(String(text)), error: () => {} },
+    ...overrides,
+  });
+  running.push(server);
+  const { port } = await server.start();
+  const get = (path: string, options: RequestOptions = admin): Promise<Answer> => fetchText(port, path, options);
+  return { server, port, clock, get, warnings };
+}
+
+function fetchText(port: number, path: string, options: RequestOptions): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = httpsRequest(
+      { host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false, ...options },
+      (response) => {
+        let body = '';
+        response.setEncoding('utf8');
+        response.on('data', (text: string) => {
+          body += text;
+        });
+        response.on('end', () => resolve({ code: response.statusCode, body, headers: response.headers }));
+        response.on('error', reject);
+      },
+    );
+    request.on('error', reject);
+    request.end();
+  });
+}
+
+function handshake(port: number, options: object = {}): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options }, () => resolve(socket));
+    socket.on('error', reject);
+  });
+}
+
+describe('authentication', () => {
+  const PATHS = ['/healthz', '/pods', '/containerLogs/ns/p/c', '/nothing/here', '/%zz'];
+
+  it('answers 401 to everybody without a certificate, whatever the path', async () => {
+    const { get } = await start();
+    for (const path of PATHS) expect(await get(path, {})).toMatchObject({ code: 401, body: 'Unauthorized' });
+    expect(await get('/pods', { method: 'OPTIONS' })).toMatchObject({ code: 401 });
+  });
+
+  it('answers 401 to certificates of another authority, of itself, out of date, or for servers', async () => {
+    const { get } = await start();
+    const certificates = [
+      await stranger.issue({ commonName: 'kube-apiserver', organizations: ['system:masters'] }),
+      await authority.issue({ commonName: 'kube-apiserver', expired: true }),
+      await authority.issue({ commonName: 'kube-apiserver', usage: 'server' }),
+    ];
+    for (const certificate of certificates) expect(await get('/healthz', certificate)).toMatchObject({ code: 401 });
+  });
+
+  it('lets nobody in when no authority is configured', async () => {
+    const { get } = await start({}, { withAuthority: false });
+    expect(await get('/healthz')).toMatchObject({ code: 401, body: 'Unauthorized' });
+  });
+
+  it('takes the name and all groups from the certificate', async () => {
+    const users: User[] = [];
+    const { get } = await start({
+      authorize: (user) => {
+        users.push(user);
+        return Promise.resolve(true);
+      },
+    });
+    expect(await get('/healthz')).toMatchObject({ code: 200, body: 'ok' });
+    expect(users).toEqual([{ name: 'kube-apiserver', groups: ['system:masters', 'others'] }]);
+  });
+
+  it('does not resume sessions', async () => {
+    const { port } = await start();
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const first = await handshake(port, { ...admin, maxVersion });
+      first.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+      let session: Buffer | undefined;
+      first.on('session', (ticket: Buffer) => {
+        session = ticket;
+      });
+      first.resume();
+      await new Promise((resolve) => first.once('close', resolve));
+      const second = await handshake(port, { maxVersion, ...(session && { session }) });
+      expect(second.isSessionReused()).toBe(false);
+      second.destroy();
+    }
+  });
+
+  it('speaks TLS 1.2 and up', async () => {
+    const { port } = await start();
+    await expect(handshake(port, { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1' })).rejects.toThrow();
+    const socket = await handshake(port, { maxVersion: 'TLSv1.2' });
+    expect(socket.getProtocol()).toBe('TLSv1.2');
+    socket.destroy();
+  });
+});
+
+describe('authorization', () => {
+  it('asks for each subresource in turn, and names them when all are refused', async () => {
+    const asked: AccessAttributes[] = [];
+    const { get } = await start({
+      authorize: (_user, attributes) => {
+        asked.push(attributes);
+        return Promise.resolve(false);
+      },
+    });
+    expect(await get('/pods')).toMatchObject({
+      code: 403,
+      body: 'Forbidden (user=kube-apiserver, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
+    });
+    expect(await get('/containerLogs/ns/p/c', { ...admin, method: 'POST' })).toMatchObject({
+      code: 403,
+      body: 'Forbidden (user=kube-apiserver, verb=create, resource=nodes, subresource(s)=[proxy])\n',
+    });
+    expect(asked).toEqual([
+      { verb: 'get', subresource: 'pods' },
+      { verb: 'get', subresource: 'proxy' },
+      { verb: 'create', subresource: 'proxy' },
+    ]);
+  });
+
+  it('is enough for one of them', async () => {
+    const { get } = await start({
+      authorize: (_user, { subresource }) => Promise.resolve(subresource === 'proxy'),
+    });
+    expect(await get('/pods')).toMatchObject({ code: 200 });
+    expect(await get('/metrics')).toMatchObject({ code: 403 });
+  });
+
+  it('that cannot be decided is a failure of ours', async () => {
+    const { get, warnings } = await start({ authorize: () => Promise.reject(new Error('no API server')) });
+    expect(await get('/healthz')).toMatchObject({
+      code: 500,
+      body: 'Authorization error (user=kube-apiserver, verb=get, resource=nodes, subresource=healthz)',
+    });
+    expect(warnings).toEqual(['request could not be authorized']);
+  });
+});
+
+describe('routes', () => {
+  it('/pods lists the desired pods', async () => {
+    const pod = makePod({ metadata: { annotations: { a: 'b' } } });
+    const { get } = await start({ pods: () => [pod] });
+    const answer = await get('/pods');
+    expect(answer.headers['content-type']).toContain('application/json');
+    const { kind: _kind, apiVersion: _apiVersion, ...rest } = pod;
+    expect(JSON.parse(answer.body)).toEqual({
+      kind: 'PodList',
+      apiVersion: 'v1',
+      metadata: {},
+      items: [
+        { ...rest, metadata: { ...pod.metadata, annotations: { a: 'b', 'kubernetes.io/config.source': 'api' } } },
+      ],
+    });
+  });
+
+  it('/healthz tells what is wrong', async () => {
+    const checks = [
+      { name: 'ping', check: () => undefined },
+      { name: 'backend', check: () => 'no engine' },
+    ];
+    const { get } = await start({ checks });
+    expect(await get('/healthz')).toMatchObject({
+      code: 500,
+      body: '[+]ping ok\n[-]backend failed: reason withheld\nhealthz check failed\n',
+    });
+    expect(await get('/healthz?exclude=backend&verbose')).toMatchObject({
+      code: 200,
+      body: '[+]ping ok\n[+]backend excluded: ok\nhealthz check passed\n',
+    });
+    expect(await get('/healthz/ping')).toMatchObject({ code: 200, body: 'ok' });
+    expect(await get('/healthz/backend')).toMatchObject({ code: 500, body: 'internal server error: no engine\n' });
+    expect(await get('/healthz/nothing')).toMatchObject({ code: 404 });
+  });
+
+  it('answers 404, 405 and 400 as plain text', async () => {
+    const { get } = await start();
+    expect(await get('/exec/ns/p/c')).toMatchObject({ code: 404, body: '404 page not found\n' });
+    expect(await get('/PODS')).toMatchObject({ code: 404 });
+    expect(await get('/pods', { ...admin, method: 'POST' })).toMatchObject({ code: 405 });
+    expect(await get('/containerLogs/ns/p/%zz')).toMatchObject({ code: 400 });
+  });
+});
+
+describe('certificates of the server', () => {
+  it('is made at start when none is given, for the names of the node', async () => {
+    const { port } = await start();
+    const socket = await handshake(port);
+    const certificate = new X509Certificate(socket.getPeerCertificate().raw);
+    socket.destroy();
+    expect(certificate.subjectAltName?.split(', ')).toEqual([
+      'DNS:node-1',
+      'DNS:node-1.example.org',
+      'IP Address:127.0.0.1',
+      'IP Address:0:0:0:0:0:0:0:1',
+    ]);
+    expect(certificate.checkIP('127.0.0.1')).toBe('127.0.0.1');
+    expect(certificate.verify(certificate.publicKey)).toBe(true);
+  });
+
+  async function writePair(name: string): Promise<{ certFile: string; keyFile: string }> {
+    const pair = await authority.issue({ commonName: name, usage: 'server', hosts: [name] });
+    const files = { certFile: join(directory, 'tls.crt'), keyFile: join(directory, 'tls.key') };
+    await writeFile(files.certFile, pair.cert);
+    await writeFile(files.keyFile, pair.key);
+    return files;
+  }
+
+  async function served(port: number): Promise<unknown> {
+    const socket = await handshake(port);
+    const { CN } = socket.getPeerCertificate().subject;
+    socket.destroy();
+    return CN;
+  }
+
+  /** Files are read by the system, in real time. */
+  async function eventually(clock: FakeClock, condition: () => Promise<boolean>): Promise<void> {
+    for (let i = 0; i < 50; i++) {
+      if (await condition()) return;
+      await clock.advance(10_000);
+    }
+    throw new Error('it did not happen');
+  }
+
+  it('comes from files, and follows them', async () => {
+    const { port, clock, get, warnings } = await start({ tls: await writePair('one') });
+    expect(await served(port)).toBe('one');
+    const client = await stranger.issue({ commonName: 'new-apiserver' });
+    expect(await get('/healthz', client)).toMatchObject({ code: 401 });
+
+    await writeFile(join(directory, 'tls.crt'), 'half wri');
+    await eventually(clock, () => Promise.resolve(warnings.includes('TLS files not reloaded')));
+    expect(await served(port)).toBe('one');
+
+    await writePair('two');
+    await writeFile(join(directory, 'ca.crt'), stranger.cert);
+    await eventually(clock, async () => (await get('/healthz', client)).code === 200);
+    expect(await served(port)).toBe('two');
+    expect(await get('/healthz')).toMatchObject({ code: 401 });
+  });
+
+  it('that cannot be read or used stop the start with the name of the flag or file', async () => {
+    const missing = { certFile: join(directory, 'no.crt'), keyFile: join(directory, 'no.key') };
+    await expect(start({ tls: missing })).rejects.toThrow(`--tls-cert-file ${missing.certFile}: ENOENT`);
+    await expect(start({ clientCaFile: join(directory, 'no-ca') })).rejects.toThrow('--client-ca-file');
+    await writeFile(missing.certFile, 'x');
+    await writeFile(missing.keyFile, 'y');
+    await expect(start({ tls: missing })).rejects.toMatchObject({ name: 'UsageError' });
+  });
+});
+
+it('says which address cannot be had', async () => {
+  const { port } = await start();
+  await expect(start({ port })).rejects.toThrow(`--address, --port 127.0.0.1:${port}: listen EADDRINUSE`);
+});
