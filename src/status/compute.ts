@@ -4,7 +4,7 @@ import { isTerminalPhase, type Pod, type PodStatus, toTime } from '../model/pod.
 import { formatQuantity } from '../model/quantity.ts';
 import { effectiveLimits, effectiveRequests, qosClass, type ResourceList } from '../model/resources.ts';
 import { computeAddresses } from './addresses.ts';
-import { computeConditions, foreignConditions, withoutReadiness } from './conditions.ts';
+import { computeConditions, foreignConditions } from './conditions.ts';
 import { containerStatuses, type ProbeView, type WaitingReason } from './containers.ts';
 import { withLostContainers } from './finish.ts';
 import { computePhase, type Phase } from './phase.ts';
@@ -55,27 +55,27 @@ function rejectedStatus(pod: Pod, { reason, message }: Rejection): PodStatus {
 
 function ranStatus(input: StatusInput): PodStatus {
   const { pod, observed, previous, terminating, finished } = input;
-  const now = toTime(input.nowMs);
   const runtimeName = input.host?.runtimeName ?? runtimeOf(previous) ?? 'unknown';
   const statuses = containerStatuses({ ...input, terminating: terminating || finished, runtimeName });
   const view = { init: statuses.initContainerStatuses ?? [], main: statuses.containerStatuses ?? [] };
   const names = new Set(pod.spec.containers.map(({ name }) => name));
   const anyMainSeen = observed?.containers.some(({ name }) => names.has(name)) ?? false;
   const outcome = settle(input, computePhase({ pod, ...view, finished, anyMainSeen }));
-  const conditions = computeConditions({ pod, observed, previous, ...view, phase: outcome.phase, now });
-  const body = {
+  const shown = finished ? ended(outcome) : withheld(outcome, pod, previous);
+  return {
     ...computeAddresses(pod, observed, previous, input.host?.hostIPs),
     ...podResources(pod),
-    ...statuses,
-  };
-  if (!finished) return { ...body, ...withheld(outcome, pod, previous), conditions };
-  const phase = isTerminalPhase(outcome.phase) ? outcome.phase : 'Failed';
-  return {
-    ...body,
-    ...withLostContainers(pod, statuses),
-    ...outcome,
-    phase,
-    conditions: withoutReadiness(conditions, phase, now),
+    ...(finished ? withLostContainers(pod, statuses) : statuses),
+    ...shown,
+    conditions: computeConditions({
+      pod,
+      observed,
+      previous,
+      ...view,
+      phase: outcome.phase,
+      ...(finished ? { endsAs: shown.phase } : {}),
+      now: toTime(input.nowMs),
+    }),
   };
 }
 
@@ -91,6 +91,11 @@ function settle({ pod, previous, override }: StatusInput, computed: Phase): Outc
   if (final === undefined && override !== undefined) return { phase: 'Failed', ...override };
   const phase = final === undefined ? computed : toPhase(final);
   return { phase, ...words(phase, previous, pod.status) };
+}
+
+/** A pod that stops before its containers have an outcome has failed (reference 1.10.2). */
+function ended(next: Outcome): Outcome {
+  return isTerminalPhase(next.phase) ? next : { ...next, phase: 'Failed' };
 }
 
 /** While something may still run, the API must not see the pod as ended (reference 1.10.1). */

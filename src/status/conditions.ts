@@ -2,6 +2,7 @@ import type { ObservedPod } from '../../providers/contract/index.ts';
 import {
   type Container,
   type ContainerStatus,
+  isTerminalPhase,
   NO_TIME,
   type Pod,
   type PodCondition,
@@ -28,7 +29,10 @@ export interface ConditionsInput {
   readonly previous: PodStatus;
   readonly init: readonly ContainerStatus[];
   readonly main: readonly ContainerStatus[];
+  /** What the containers amount to. */
   readonly phase: Phase;
+  /** What the pod is shown as, once it has ended. */
+  readonly endsAs?: Phase;
   /** Time of a transition that happens now. */
   readonly now: string;
 }
@@ -44,33 +48,45 @@ const TRUE: Verdict = { status: 'True' };
 
 /** The conditions in the order in which the kubelet builds them (reference 1.2). */
 export function computeConditions(input: ConditionsInput): PodCondition[] {
-  const { pod } = input;
-  const foreign = foreignConditions(pod);
-  const containersReady = judgeContainersReady(input);
+  const foreign = foreignConditions(input.pod);
+  let containersReady = judgeContainersReady(input);
+  let ready = judgeReady(input.pod, foreign, containersReady);
+  // A pod that has ended is never shown ready, whatever its containers looked like at that moment (mergePodStatus).
+  if (input.endsAs !== undefined && containersReady.status === 'True') {
+    containersReady = judgeEnded(input.endsAs);
+    ready = containersReady;
+  }
   const verdicts: readonly (readonly [string, Verdict])[] = [
     ['PodReadyToStartContainers', judgeSandbox(input)],
     ['Initialized', judgeInitialized(input)],
-    ['Ready', judgeReady(pod, foreign, containersReady)],
+    ['Ready', ready],
     ['ContainersReady', containersReady],
     ['PodScheduled', TRUE],
   ];
-  return [...foreign, ...verdicts.map(([type, verdict]) => toCondition(input, type, verdict))];
+  return [...foreign, ...verdicts.map(([type, verdict]) => toCondition(input, type, settled(input, type) ?? verdict))];
+}
+
+/**
+ * The kubelet judges a pod no more once it has ended, and a deleted pod that never started ends with the words it had before
+ * (TerminatePod). What the sandbox does is still seen.
+ */
+function settled({ previous }: ConditionsInput, type: string): Verdict | undefined {
+  if (!isTerminalPhase(previous.phase) || type === 'PodReadyToStartContainers') return undefined;
+  const before = previous.conditions?.find((condition) => condition.type === type);
+  if (before === undefined || (isReadiness(type) && before.status !== 'False')) return undefined;
+  return {
+    status: before.status === 'True' ? 'True' : 'False',
+    ...(before.reason === undefined ? {} : { reason: before.reason }),
+    ...(before.message === undefined ? {} : { message: before.message }),
+  };
+}
+
+function isReadiness(type: string): boolean {
+  return type === 'Ready' || type === 'ContainersReady';
 }
 
 export function foreignConditions(pod: Pod): PodCondition[] {
   return (pod.status?.conditions ?? []).filter(({ type }) => !OWNED.has(type));
-}
-
-/** A pod that has ended is never shown ready, whatever its containers looked like when that was computed (mergePodStatus). */
-export function withoutReadiness(conditions: readonly PodCondition[], phase: Phase, now: string): PodCondition[] {
-  const readiness = (type: string): boolean => type === 'Ready' || type === 'ContainersReady';
-  if (!conditions.some(({ type, status }) => readiness(type) && status === 'True')) return [...conditions];
-  return conditions.map((condition) => {
-    if (!readiness(condition.type)) return condition;
-    const { message: _, ...rest } = condition;
-    const moved = condition.status === 'False' ? {} : { lastTransitionTime: now };
-    return { ...rest, ...moved, ...judgeEnded(phase) };
-  });
 }
 
 /** The time moves with the status alone, not with reason or message (reference 1.3). */

@@ -89,7 +89,8 @@ function unseen(
     restartCount: old?.restartCount ?? 0,
     image: container.image ?? '',
     imageID: '',
-    ...volumeMounts(container),
+    ...(old?.lastState?.terminated === undefined ? {} : identity(old)),
+    ...(keptMounts(old) ?? volumeMounts(container)),
   };
   if (kind === 'init' && !isSidecar(container) && anyMainSeen(input)) {
     return { ...status, state: { terminated: LOST_AFTER_INIT } };
@@ -116,7 +117,7 @@ function fromObserved(
   return {
     name: container.name,
     state: current.state,
-    lastState: lastState(input, containerID, second, old),
+    lastState: lastState(input, newest, containerID, second, old),
     ready: false,
     restartCount: current.restartCount,
     image: newest.image,
@@ -132,13 +133,13 @@ function currentState(pod: Pod, newest: ObservedContainer, containerID: string, 
   const restartCount = Math.max(newest.attempt, old?.restartCount ?? 0);
   if (newest.state.status !== 'unknown') {
     const state = toApiState(newest.state, containerID, pod);
-    // A run after an end that was already counted is one restart more.
-    const again =
-      state.running !== undefined && old?.state?.terminated !== undefined && old.restartCount >= newest.attempt;
+    // Another container after an end that was already counted is one restart more.
+    const another = old?.state?.terminated !== undefined && old.containerID !== containerID;
+    const again = state.running !== undefined && another && old.restartCount >= newest.attempt;
     return { state, restartCount: again ? restartCount + 1 : restartCount };
   }
   if (old?.state?.running !== undefined) {
-    return { state: { terminated: LOST_AT_END }, restartCount: old.restartCount + 1 };
+    return { state: { terminated: LOST_AT_END }, restartCount: Math.max(newest.attempt, old.restartCount + 1) };
   }
   // Already counted as lost: asking again must not change the answer.
   if (old?.state?.terminated !== undefined && old.containerID === containerID)
@@ -149,17 +150,19 @@ function currentState(pod: Pod, newest: ObservedContainer, containerID: string, 
 /** The end of the run before: as the backend remembers it, else as the last status has it. */
 function lastState(
   input: ContainersInput,
+  newest: ObservedContainer,
   containerID: string,
   second: ObservedContainer | undefined,
   old: ContainerStatus | undefined,
 ): NonNullable<ContainerStatus['lastState']> {
+  const kept = old?.lastState?.terminated === undefined ? {} : { terminated: old.lastState.terminated };
+  const same = old?.containerID === containerID;
+  // The loss of this very run may have moved there.
+  if (newest.state.status === 'unknown' && same && kept.terminated !== undefined) return kept;
   if (second?.state.status === 'exited') {
     return toApiState(second.state, `${input.runtimeName}://${second.id}`, input.pod);
   }
-  if (old?.state?.terminated !== undefined && old.containerID !== containerID) {
-    return { terminated: old.state.terminated };
-  }
-  return old?.lastState?.terminated === undefined ? {} : { terminated: old.lastState.terminated };
+  return old?.state?.terminated !== undefined && !same ? { terminated: old.state.terminated } : kept;
 }
 
 /** A container that should start and could not, or may not yet, is waiting; its end moves to lastState (reference 1.5). */
@@ -171,7 +174,7 @@ function withStartFailure(
   status: ContainerStatus,
 ): ContainerStatus {
   const failure = input.waiting.get(container.name);
-  if (failure === undefined || !startsNext(input, container, kind, newest)) return status;
+  if (failure === undefined || !startsNext(input, container, kind, newest, status)) return status;
   const { reason, message } = failure;
   return {
     ...status,
@@ -186,22 +189,19 @@ function startsNext(
   container: Container,
   kind: Kind,
   newest: ObservedContainer | undefined,
+  status: ContainerStatus,
 ): boolean {
-  if (input.terminating || input.pod.metadata.deletionTimestamp !== undefined) return false;
-  switch (newest?.state.status) {
-    case undefined:
-    case 'created':
-    case 'unknown':
-      return true;
-    case 'running':
-    case 'waiting':
-      return false;
-    case 'exited': {
-      const { exitCode } = newest.state;
-      if (kind === 'ephemeral' || (kind === 'init' && exitCode === 0)) return false;
-      return shouldRestart(input.pod, container, exitCode);
-    }
-  }
+  const { pod, terminating } = input;
+  if (terminating || pod.metadata.deletionTimestamp !== undefined) return false;
+  // Once a main container exists, no plain init container runs again (reference 2.6.3).
+  if (kind === 'init' && !isSidecar(container) && anyMainSeen(input)) return false;
+  const seen = newest?.state.status;
+  if (seen === 'running' || seen === 'waiting') return false;
+  const ended = status.state?.terminated;
+  // Never made, made but not started, or out of sight.
+  if (ended === undefined || seen === 'unknown') return true;
+  if (kind === 'ephemeral' || (kind === 'init' && ended.exitCode === 0)) return false;
+  return shouldRestart(pod, container, ended.exitCode);
 }
 
 /** A terminated container whose policy forbids a restart stays terminated, whatever the backend says (reference 1.5, last line). */
@@ -249,6 +249,19 @@ function resources(container: Container): Pick<ContainerStatus, 'resources' | 'a
   const requests = container.resources?.requests;
   const some = requests !== undefined && Object.keys(requests).length > 0;
   return { ...(some ? { allocatedResources: requests } : {}), resources: container.resources ?? {} };
+}
+
+/** A container between two runs is still the one that ended, also for a backend that has dropped it meanwhile. */
+function identity(old: ContainerStatus): Partial<ContainerStatus> {
+  const { containerID, image, imageID, resources, allocatedResources } = old;
+  if (containerID === undefined) return {};
+  return {
+    containerID,
+    image,
+    imageID,
+    ...(resources === undefined ? {} : { resources }),
+    ...(allocatedResources === undefined ? {} : { allocatedResources }),
+  };
 }
 
 type Mounts = Pick<ContainerStatus, 'volumeMounts'>;
