@@ -164,8 +164,20 @@ export const containerLogs: readonly Case<ContainerProvider>[] = [
     },
   },
   {
-    name: 'leaves bytes that are no text alone',
+    name: 'leaves text of every script and control characters alone',
     unless: needsShellAndLogs,
+    run: async (provider, world) => {
+      const sandbox = await world.ready(provider);
+      const text = 'tab\there "quoted" \u001b[31mred\u001b[0m żółw 漢字 🐢 \u0001';
+      const spec = world.shell('printf "%s\\n" "$TEXT"', { env: [['TEXT', text]] });
+      await world.runToEnd(provider, sandbox, spec);
+      expect(await world.output(provider, refOf(sandbox, spec))).toEqual([text]);
+    },
+  },
+  {
+    name: 'leaves bytes that are no text alone',
+    unless: (provider, harness) =>
+      harness.logsKeepBytes ? needsShellAndLogs(provider, harness) : 'the log of the backend holds text only',
     run: async (provider, world) => {
       const sandbox = await world.ready(provider);
       const spec = world.shell("printf '\\377\\376\\001\\n'");

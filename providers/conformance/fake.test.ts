@@ -25,6 +25,7 @@ function fakeHarness(config: unknown): () => Promise<ConformanceHarness> {
       subnet: () => '10.200.0.0/24',
       shellImage: 'shell:1',
       missingImage: 'missing:1',
+      logsKeepBytes: true,
       executesShell: false,
       enforcesLimits: false,
       dispose: async () => backend.dispose(),

@@ -14,14 +14,19 @@ export interface ConformanceHarness {
   readonly missingImage: string;
   /** False where commands are not really run: only `sleep`, `exit`, `echo`, `trap` of a straight `sh -c` then count. */
   readonly executesShell: boolean;
+  /** Whether logs give back bytes that are no UTF-8. */
+  readonly logsKeepBytes: boolean;
   /** Whether memory and process limits are really held. */
   readonly enforcesLimits: boolean;
   dispose(): Promise<void>;
 }
 
-/** Two nodes share the backend, so that ownership can be tried. */
+/** The node of most cases; one provider serves them all, as in a process. */
 export const NODE = 'conformance-a';
+/** A second node on the same backend, so that ownership can be tried. */
 export const OTHER_NODE = 'conformance-b';
+/** A node that is closed and opened again. */
+export const RESTARTED_NODE = 'conformance-c';
 
 /** A program that cannot be started: every container of this name has it as its command. */
 export const BROKEN = { name: 'broken', command: ['/no/such/program'] } as const;

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Provider, SandboxSpec } from '../contract/index.ts';
 import type { Case } from './case.ts';
-import { NODE, OTHER_NODE } from './harness.ts';
+import { NODE, OTHER_NODE, RESTARTED_NODE } from './harness.ts';
 import { refOf, type World } from './world.ts';
 
 /** One pod with one running container, on either kind. */
@@ -84,11 +84,11 @@ export const observing: readonly Case<Provider>[] = [
   },
   {
     name: 'leaves pods running when it is closed, and sees them again after a restart',
-    run: async (provider, world) => {
-      const sandbox = await runPod(provider, world);
+    run: async (_, world) => {
+      const provider = await world.open(RESTARTED_NODE);
+      const sandbox = await runPod(provider, world, RESTARTED_NODE);
       const before = await world.pod(provider, sandbox.pod.uid);
-      await provider.close();
-      const again = await world.open();
+      const again = await world.restart(provider, RESTARTED_NODE);
       const after = await world.pod(again, sandbox.pod.uid);
       expect(after).toEqual(before);
       expect(after.containers[0]?.state.status).toBe('running');

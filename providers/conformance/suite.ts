@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { ContainerProvider, PodProvider, Provider } from '../contract/index.ts';
 import type { Case } from './case.ts';
 import { containerContent } from './container-content.ts';
@@ -7,53 +7,58 @@ import { containerImages } from './container-images.ts';
 import { containerLogs } from './container-logs.ts';
 import { containerStopping } from './container-stopping.ts';
 import { containerVolumes } from './container-volumes.ts';
-import type { ConformanceHarness } from './harness.ts';
+import { type ConformanceHarness, NODE } from './harness.ts';
 import { observing } from './observing.ts';
 import { podDriving } from './pod-driving.ts';
 import { World } from './world.ts';
+
+export interface ConformanceOptions {
+  /** Cases side by side: quicker on a real backend, wrong where cases share a clock that they move. */
+  readonly concurrent?: boolean;
+}
 
 /** What every provider must do. The kind is said beforehand, so that only the cases of that kind are counted. */
 export function conformance(
   name: string,
   kind: Provider['kind'],
   makeHarness: () => Promise<ConformanceHarness>,
+  { concurrent = false }: ConformanceOptions = {},
 ): void {
-  describe(`conformance of ${name}`, () => {
+  describe(`conformance of ${name}`, { concurrent }, () => {
     let harness: ConformanceHarness;
-    let world: World;
-    let provider: Provider;
+    let opened: Provider;
 
     beforeAll(async () => {
       harness = await makeHarness();
+      opened = await harness.open(NODE);
     });
     afterAll(async () => {
+      await opened?.close();
       await harness?.dispose();
-    });
-    beforeEach(async () => {
-      world = new World(harness);
-      provider = await world.open();
-    });
-    afterEach(async () => {
-      await world.dispose();
     });
 
     const group = <P extends Provider>(
       title: string,
       cases: readonly Case<P>[],
-      narrow: (opened: Provider) => P,
+      narrow: (provider: Provider) => P,
     ): void => {
       describe(title, () => {
         for (const { name: caseName, unless, run } of cases)
           test(caseName, async (context) => {
-            const narrowed = narrow(provider);
-            const excuse = unless?.(narrowed, harness);
-            if (excuse !== undefined) return context.skip(excuse);
-            await run(narrowed, world);
+            const provider = narrow(opened);
+            const world = new World(harness);
+            try {
+              const excuse = unless?.(provider, harness);
+              if (excuse !== undefined) return context.skip(excuse);
+              await run(provider, world);
+            } finally {
+              await world.dispose();
+            }
           });
       });
     };
 
-    group('observing', observing, (opened) => opened);
+    group('observing', observing, (provider) => provider);
     if (kind === 'container') {
       group('driving containers', containerDriving, asContainerProvider);
       group('stopping and removing', containerStopping, asContainerProvider);

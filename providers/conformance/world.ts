@@ -24,17 +24,27 @@ export class World {
   readonly harness: ConformanceHarness;
   readonly abort = new AbortController();
   readonly options = { signal: this.abort.signal };
-  readonly #opened: Provider[] = [];
+  readonly #opened = new Set<Provider>();
   readonly #uids = new Map<PodUid, Provider>();
 
   constructor(harness: ConformanceHarness) {
     this.harness = harness;
   }
 
-  async open(node = NODE): Promise<Provider> {
+  /** A further provider; it is closed with this world. */
+  async open(node: string): Promise<Provider> {
     const provider = await this.harness.open(node);
-    this.#opened.push(provider);
+    this.#opened.add(provider);
     return provider;
+  }
+
+  /** Closes a provider now and opens another one for its node, which then owns the pods of the first. */
+  async restart(provider: Provider, node: string): Promise<Provider> {
+    await provider.close();
+    this.#opened.delete(provider);
+    const again = await this.open(node);
+    for (const [uid, owner] of this.#uids) if (owner === provider) this.#uids.set(uid, again);
+    return again;
   }
 
   sandbox(provider: Provider, overrides: Partial<SandboxSpec> = {}, node = NODE): SandboxSpec {
