@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Router } from 'express';
 import {
@@ -15,6 +14,7 @@ import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { goQuote } from '../../util/go-quote.ts';
 import { findInstance, hasContainer, selectInstance } from '../logs/instance.ts';
+import { LineOutput } from '../logs/output.ts';
 import { decodeLogOptions, type LogOptions } from '../logs/options.ts';
 import { LogRenderer } from '../logs/render.ts';
 import { onlyGet, queryOf, sendText } from '../reply.ts';
@@ -119,10 +119,16 @@ async function copy(
   }
   const renderer = new LogRenderer(options);
   if (renderer.finished) return;
-  for await (const record of logs.logs(ref, providerRequest(options), { signal })) {
-    const bytes = renderer.render(record);
-    if (bytes.length > 0 && !response.write(bytes)) await once(response, 'drain', { signal });
-    if (renderer.finished || signal.aborted) return;
+  const output = new LineOutput(response, signal);
+  try {
+    for await (const record of logs.logs(ref, providerRequest(options), { signal })) {
+      const bytes = renderer.render(record);
+      const full = bytes.length > 0 ? output.write(bytes) : undefined;
+      if (full !== undefined) await full;
+      if (renderer.finished || signal.aborted) return;
+    }
+  } finally {
+    output.flush();
   }
 }
 
