@@ -54,14 +54,20 @@ describe('ApiClient', () => {
     expect(error).toMatchObject({ status: 502, reason: '', message: '"bad gateway"' });
   });
 
-  it('keeps connections and reuses them', async () => {
-    const ports = new Set<number | undefined>();
-    kube.answer = ({ headers }) => {
-      ports.add(headers.connection === 'keep-alive' ? 1 : 0);
-      return { body: {} };
+  it('asks again at once when a kept connection was closed by the server meanwhile, except for a POST', async () => {
+    let cut = false;
+    kube.answer = () => {
+      if (!cut) return { body: {} };
+      cut = false;
+      return 'cut';
     };
-    for (let i = 0; i < 3; i++) await client.request({ method: 'GET', path: '/x', signal });
-    expect([...ports]).toEqual([1]);
+    await client.request({ method: 'GET', path: '/x', signal });
+    cut = true;
+    expect(await client.request({ method: 'PATCH', path: '/x', body: {}, signal })).toEqual({});
+    cut = true;
+    const post = failure(client.request({ method: 'POST', path: '/x', body: {}, signal }));
+    expect(await post).toBeInstanceOf(ApiUnreachable);
+    expect(kube.count('POST')).toBe(1);
   });
 
   it('rejects with the reason of the signal, before and during a request', async () => {

@@ -169,7 +169,7 @@ export class ApiClient {
       });
       request.once('error', (error) => {
         call.signal.removeEventListener('abort', onAbort);
-        reject(unreachable(error, request.reusedSocket && hasCode(error, 'ECONNRESET')));
+        reject(unreachable(error, request.reusedSocket && hasCode(error, 'ECONNRESET', 'EPIPE')));
       });
       request.end(body);
     });
@@ -252,8 +252,8 @@ function silence(call: ApiCall, ms: number): ApiUnreachable {
   return new ApiUnreachable(`${call.method} ${call.path}: no answer within ${ms / 1000} s`);
 }
 
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+function hasCode(error: unknown, ...codes: readonly unknown[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(error.code);
 }
 
 function queryString(query: Query | undefined): string {

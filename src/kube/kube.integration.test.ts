@@ -210,6 +210,20 @@ describe.each(['node identity', 'service account'])('the API server, with a %s',
     expect((await kube.get('Pod', 'ended', namespace)).metadata.uid).toBe(next.metadata.uid);
   });
 
+  it('knows that a pod is gone when its name belongs to a pod of another node', async () => {
+    const pod = await bind('moved');
+    await pods.remove(pod, { signal });
+    await kube.waitGone('Pod', 'moved', { namespace });
+    await kube.create({
+      kind: 'Pod',
+      metadata: { name: 'moved', namespace },
+      spec: { nodeName: 'elsewhere', containers: [{ name: 'c', image: 'i' }] },
+    });
+    expect(await pods.patchStatus(pod, { message: 'late' }, { signal })).toEqual({ type: 'gone' });
+    await pods.remove(pod, { signal });
+    expect((await kube.get('Pod', 'moved', namespace)).spec?.nodeName).toBe('elsewhere');
+  });
+
   it('gets tokens that are bound to a pod', async () => {
     const pod = await bind('token');
     const tokens = new TokenApi(client);

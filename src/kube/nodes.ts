@@ -90,7 +90,7 @@ export class NodeApi {
  * replaced as a whole: merged by type they could not hold two of a kind. Resources that `previous` had and `next` has not
  * are removed; fields absent in `next` stay as they are.
  */
-export function nodeStatusPatch(next: NodeStatus, previous?: NodeStatus): Record<string, unknown> {
+function nodeStatusPatch(next: NodeStatus, previous?: NodeStatus): Record<string, unknown> {
   const patch: Record<string, unknown> = { ...next };
   if (next.addresses !== undefined) patch['addresses'] = [...next.addresses, { $patch: 'replace' }];
   for (const field of ['capacity', 'allocatable'] as const) {

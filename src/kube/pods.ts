@@ -28,14 +28,20 @@ export class PodApi {
     this.#client = client;
   }
 
+  /**
+   * Undefined when no object with this UID is bound to its node. A list, because the Node authorizer refuses to get a pod by
+   * a name that belongs to another node's pod by now (a StatefulSet's, say), which would look like a lack of rights.
+   */
   async get(pod: Pod, { signal }: { readonly signal: AbortSignal }): Promise<Pod | undefined> {
-    try {
-      const found = await this.#client.request<Pod>({ method: 'GET', path: podPath(pod), signal });
-      return found.metadata.uid === pod.metadata.uid ? found : undefined;
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const { name, namespace, uid } = pod.metadata;
+    const selectors = [`metadata.name=${name}`, `spec.nodeName=${pod.spec.nodeName ?? ''}`];
+    const { items } = await this.#client.request<{ readonly items: readonly Pod[] }>({
+      method: 'GET',
+      path: namespaced(namespace, 'pods'),
+      query: { fieldSelector: selectors.join(',') },
+      signal,
+    });
+    return items.find((found) => found.metadata.uid === uid);
   }
 
   /** `status` is a strategic merge patch of the status alone; the UID in it is the precondition (reference 1.8). */
@@ -75,12 +81,12 @@ export class PodApi {
   }
 
   /**
-   * A foreign UID is a 422 (`metadata.uid: field is immutable`) for PATCH and a 409 for DELETE, but both also mean other
-   * things, and only words tell them apart: asking is the sure way, and rarely needed.
+   * A foreign UID is a 422 for PATCH (`metadata.uid: field is immutable`), a 409 for DELETE, and a 403 for both when its pod
+   * is another node's. All three also mean other things, and only words tell them apart: asking is the sure way, and rarely needed.
    */
   async #isGone(pod: Pod, error: unknown, signal: AbortSignal): Promise<boolean> {
     if (isNotFound(error)) return true;
-    const doubtful = error instanceof KubeError && (error.status === 409 || error.status === 422);
+    const doubtful = error instanceof KubeError && [403, 409, 422].includes(error.status);
     return doubtful && (await this.get(pod, { signal })) === undefined;
   }
 }

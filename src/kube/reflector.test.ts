@@ -188,6 +188,16 @@ describe('Reflector', () => {
     await until(() => synced);
   });
 
+  it('waits as long as a 429 asks for', async () => {
+    lists = [{ ...status(429, 'TooManyRequests'), headers: { 'retry-after': '7' } }, list('5', [])];
+    void run();
+    await until(() => failures === 1);
+    await clock.advance(6_999);
+    expect(kube.requests).toHaveLength(1);
+    await clock.advance(1);
+    await reflector.synced;
+  });
+
   it('lists again when the server keeps refusing to resume', async () => {
     lists = [list('10', []), list('4', [])];
     watches = [500, 500, 500].map((code) => status(code, 'InternalError'));

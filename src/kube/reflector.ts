@@ -114,8 +114,10 @@ export class Reflector<T extends Reflected> {
         if (failure instanceof Error) onFailure?.(failure);
       }
       // Also after an orderly end: many watches must not come back in the same millisecond.
-      const delayMs = failures === 0 ? this.#random() * 100 : backoffDelayMs(RETRY, failures);
-      await clock.sleep(withJitter(delayMs, 0.5, this.#random), { signal }).catch(() => {});
+      const backoffMs = failures === 0 ? this.#random() * 100 : backoffDelayMs(RETRY, failures);
+      const askedMs = failure instanceof KubeError ? (failure.retryAfterMs ?? 0) : 0;
+      const delayMs = Math.max(askedMs, withJitter(backoffMs, 0.5, this.#random));
+      await clock.sleep(delayMs, { signal }).catch(() => {});
     }
   }
 
