@@ -2,7 +2,7 @@ import type { ContainerState as Observed } from '../../providers/contract/index.
 import { type ContainerStatus, NO_TIME, type Pod, toTime } from '../model/pod.ts';
 
 type ApiState = NonNullable<ContainerStatus['state']>;
-export type Terminated = NonNullable<ApiState['terminated']>;
+type Terminated = NonNullable<ApiState['terminated']>;
 
 /** Room for termination messages of one pod, shared evenly by its containers (reference 1.7). */
 const MESSAGE_BYTES_PER_POD = 12_288;

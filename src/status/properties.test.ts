@@ -90,7 +90,7 @@ function play({ policy, steps }: Course, check: (status: PodStatus, input: Statu
 function checkEvery(check: (status: PodStatus, input: StatusInput) => void): void {
   fc.assert(
     fc.property(course, (each) => play(each, check)),
-    { seed: 1, numRuns: 200 },
+    { seed: 1, numRuns: 100 },
   );
 }
 
