@@ -32,7 +32,7 @@ export function checkNodeName(name: string): Complaint {
     : 'must be a DNS subdomain (lower case letters, digits, "-" and ".", at most 253 characters)';
 }
 
-export function checkLabelKey(key: string): Complaint {
+function checkLabelKey(key: string): Complaint {
   const parts = key.split('/');
   const name = parts.at(-1) ?? '';
   const domain = parts.length === 2 ? parts[0] : undefined;
@@ -41,7 +41,7 @@ export function checkLabelKey(key: string): Complaint {
   return undefined;
 }
 
-export function checkLabelValue(value: string): Complaint {
+function checkLabelValue(value: string): Complaint {
   return value === '' || (value.length <= 63 && NAME.test(value))
     ? undefined
     : 'must be at most 63 letters, digits, "-", "_" or ".", starting and ending with a letter or digit';

@@ -41,7 +41,7 @@ export const kubeletSchema = z.strictObject({
 });
 
 /** A label set to null takes a default label away. */
-export const labelMap = z.record(z.string(), z.string().nullable()).superRefine((labels, context) => {
+const labelMap = z.record(z.string(), z.string().nullable()).superRefine((labels, context) => {
   for (const [key, value] of Object.entries(labels)) {
     const complaint = checkNodeLabel(key, value ?? '');
     if (complaint !== undefined)

@@ -9,7 +9,7 @@ const KUBERNETES_VERSION = 'v1.36.3';
 const DEFAULT_MAX_PODS = 110;
 const NAMES_PER_IMAGE = 5;
 
-export function kubeletVersion(productVersion: string): string {
+function kubeletVersion(productVersion: string): string {
   return `${KUBERNETES_VERSION}-outrigger-${productVersion}`;
 }
 
