@@ -52,7 +52,7 @@ export async function checkAccess(
  * The user of a verified client certificate: CN is the name, O the groups. A connection may count as authorized without
  * presenting a certificate (a resumed TLS session), so the certificate itself has to be there too.
  */
-export function certificateUser(socket: unknown): User | undefined {
+function certificateUser(socket: unknown): User | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
   // Node gives an empty object when there is none, and an array where a name occurs more than once.
   const subject: Partial<Record<'CN' | 'O', string | string[]>> = socket.getPeerCertificate().subject ?? {};
@@ -82,7 +82,7 @@ const SUBRESOURCES: readonly (readonly [path: string, subresources: readonly str
   ['/flagz', ['configz']],
 ];
 
-export function accessAttributes(method: string, path: string): readonly AccessAttributes[] {
+function accessAttributes(method: string, path: string): readonly AccessAttributes[] {
   const found = SUBRESOURCES.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`));
   return (found?.[1] ?? ['proxy']).map((subresource) => ({ verb: VERBS[method] ?? '', subresource }));
 }

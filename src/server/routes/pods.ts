@@ -19,7 +19,7 @@ export function podsRoutes({ pods }: PodsDeps): Router {
   return router;
 }
 
-export function podList(pods: Iterable<Pod>): object {
+function podList(pods: Iterable<Pod>): object {
   return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: [...pods].map(listItem) };
 }
 
