@@ -93,7 +93,7 @@ module.exports = {
     {
       name: 'no-test-code-in-product',
       severity: 'error',
-      from: { path: '^(src|providers)/', pathNot: ['\\.test\\.ts$', '^providers/conformance/'] },
+      from: { path: '^(src|providers)/', pathNot: ['\\.test\\.ts$', '^providers/conformance/', '/testing/'] },
       to: { path: ['\\.test\\.ts$', '^e2e/', '^providers/conformance/', '/testing/'] },
     },
     {
