@@ -41,9 +41,11 @@ export class Containers {
       await calls.call('stop a container', options, () => docker.getContainer(found.Id).kill({ signal }));
     } catch (error) {
       const status = statusBehind(error);
-      if (status === 404) throw noSuchContainer(ref);
-      // Not running (any more).
-      if (status !== 409) throw error;
+      if (status === undefined) throw error;
+      const present = await inspectContainer(this.#engine, found.Id, options);
+      if (present === undefined) throw noSuchContainer(ref);
+      // The engine refuses to signal what does not run (any more); that is what was wanted.
+      if (present.State.Running) throw error;
     }
   }
 

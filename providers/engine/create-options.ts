@@ -19,6 +19,9 @@ export interface EngineSettings {
   readonly logMaxFiles: number;
 }
 
+/** An image may bring one; probes are the kubelet's affair. */
+const NO_HEALTHCHECK = { Test: ['NONE'] };
+
 type CreateOptions = Docker.ContainerCreateOptions & { readonly name: string };
 
 export function sandboxCreateOptions(
@@ -34,6 +37,7 @@ export function sandboxCreateOptions(
     name: unfilledSandboxName(spec.pod, spec.attempt),
     Image: settings.sandboxImage,
     Hostname: spec.hostname,
+    Healthcheck: NO_HEALTHCHECK,
     Labels: encodeUnit({ kind: 'sandbox', pod: spec.pod, attempt: spec.attempt }, spec.labels, owner),
     ExposedPorts: Object.fromEntries(published.map((port) => [key(port), {}])),
     HostConfig: {
@@ -84,6 +88,7 @@ export function containerCreateOptions(
   return {
     name: containerName(ref, pod.name),
     Image: spec.image,
+    Healthcheck: NO_HEALTHCHECK,
     Labels: encodeUnit({ ...unit, sandboxAttempt: sandbox.attempt }, spec.labels, owner),
     Env: environment(spec.env),
     Tty: spec.terminal.tty,

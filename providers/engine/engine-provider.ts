@@ -72,6 +72,7 @@ export class EngineProvider implements ContainerProvider {
     const { docker, context, settings } = options;
     const calls = new EngineCalls(context.clock, options.timeoutMs);
     const engine: Engine = { docker, calls, context };
+    const images = new EngineImages(engine);
     this.name = options.name;
     this.#engine = engine;
     this.#host = options.host;
@@ -79,9 +80,13 @@ export class EngineProvider implements ContainerProvider {
     this.#network = new NodeNetwork(docker, calls, context);
     this.#observer = new Observer(engine, this.#cache);
     this.#volumes = new PodVolumes(engine);
-    this.#sandboxes = new Sandboxes(engine, settings, this.#network, this.#volumes);
+    this.#sandboxes = new Sandboxes(engine, settings, {
+      network: this.#network,
+      volumes: this.#volumes,
+      images,
+    });
     this.#containers = new Containers(engine, settings);
-    this.images = new EngineImages(engine);
+    this.images = images;
     this.logs = { logs: (ref, request, call) => readLogs(engine, ref, request, call) };
   }
 

@@ -81,6 +81,8 @@ export interface PodParts {
   readonly pod: PodIdentity;
   readonly sandboxes: readonly Sandbox[];
   readonly containers: readonly ObservedContainer[];
+  /** Newest sandbox that a container was seen to have joined. */
+  readonly sandboxAttempt?: number;
   /** Volumes outlive a removal that was cut off; they alone are a pod that somebody must remove. */
   readonly volumes: readonly Docker.VolumeInspectInfo[];
 }
@@ -90,16 +92,21 @@ export function observedPod(parts: PodParts): ObservedPod {
   const containers = parts.containers.toSorted((a, b) => a.name.localeCompare(b.name) || a.attempt - b.attempt);
   const shared = { pod: parts.pod, containers };
   if (newest === undefined) {
-    const remains = containers[0]?.createdAt ?? new Date(volumeTime(parts.volumes[0]));
+    const remains = { unitId: parts.volumes[0]?.Name ?? '', ips: [], labels: {} };
+    const [container] = containers;
+    if (container === undefined) {
+      // Nothing ran yet, or nothing will again: making the sandbox and removing it are both right from here.
+      const createdAt = new Date(volumeTime(parts.volumes[0]));
+      return { ...shared, ...remains, attempt: 0, createdAt, state: 'pending', reason: 'VolumesOnly' };
+    }
+    const attempt = parts.sandboxAttempt ?? 0;
     return {
       ...shared,
-      unitId: parts.volumes[0]?.Name ?? '',
-      attempt: 0,
-      createdAt: remains,
+      ...remains,
+      attempt,
+      createdAt: container.createdAt,
       state: 'stopped',
       reason: 'SandboxRemoved',
-      ips: [],
-      labels: {},
     };
   }
   const { info, attempt } = newest;

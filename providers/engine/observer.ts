@@ -9,7 +9,7 @@ import {
   ProviderError,
 } from '../contract/index.ts';
 import { mapLimit } from '../shared/map-limit.ts';
-import { decodeUnit } from '../shared/unit-labels.ts';
+import { decodeUnit, LABEL } from '../shared/unit-labels.ts';
 import type { DetailsCache } from './details-cache.ts';
 import type { Engine } from './engine.ts';
 import { statusBehind } from './errors.ts';
@@ -47,9 +47,7 @@ export class Observer {
   }
 
   async #observe(wanted: Labels, options: CallOptions): Promise<readonly ObservedPod[]> {
-    // In this order: a pod that is being removed loses its containers first, and must not be missed in between.
-    const volumes = await listVolumes(this.#engine, wanted, options);
-    const summaries = await listContainers(this.#engine, wanted, options);
+    const { summaries, volumes } = await this.#look(wanted, options);
     if (Object.keys(wanted).length === 0) this.#cache.keepOnly(summaries.map(({ Id }) => Id));
     const parts = new Map<PodUid, Mutable>();
     const partsOf = (pod: PodIdentity): Mutable => {
@@ -62,7 +60,8 @@ export class Observer {
       const unit = decodeUnit(info.Labels);
       if (unit?.kind === 'sandbox') partsOf(unit.pod).sandboxes.push({ attempt: unit.attempt, info });
       if (unit?.kind === 'container') {
-        partsOf(unit.pod);
+        const pod = partsOf(unit.pod);
+        pod.sandboxAttempt = Math.max(pod.sandboxAttempt ?? 0, unit.sandboxAttempt);
         owned.push(info);
       }
     }
@@ -77,6 +76,16 @@ export class Observer {
       if (container !== undefined && unit !== undefined) partsOf(unit.pod).containers.push(container);
     });
     return [...parts.values()].map(observedPod);
+  }
+
+  /** Volumes after containers, so that a pod that is being removed is not missed in between. */
+  async #look(wanted: Labels, options: CallOptions) {
+    const summaries = await listContainers(this.#engine, wanted, options);
+    const volumes = await listVolumes(this.#engine, wanted, options);
+    const known = new Set(summaries.map(({ Labels }) => Labels[LABEL.podUid]));
+    // Volumes without a container: a removal that was cut off, or a pod that has only just been made. Look once more.
+    const isNew = volumes.some(({ Labels }) => !known.has(Labels[LABEL.podUid] ?? ''));
+    return { summaries: isNew ? await listContainers(this.#engine, wanted, options) : summaries, volumes };
   }
 
   /** undefined when the container went away while we looked. */
@@ -109,5 +118,6 @@ type Mutable = {
   pod: PodIdentity;
   sandboxes: PodParts['sandboxes'][number][];
   containers: ObservedContainer[];
+  sandboxAttempt?: number;
   volumes: Docker.VolumeInspectInfo[];
 };

@@ -1,13 +1,20 @@
 import type Docker from 'dockerode';
-import { type CallOptions, type PodUid, ProviderError, type SandboxSpec } from '../contract/index.ts';
+import { type CallOptions, type ImageFacet, type PodUid, ProviderError, type SandboxSpec } from '../contract/index.ts';
 import { decodeUnit, hasLabels } from '../shared/unit-labels.ts';
-import { isUnfilledSandboxName, sandboxName, unfilledSandboxName } from '../shared/unit-names.ts';
+import { isUnfilledSandboxName, sandboxName } from '../shared/unit-names.ts';
 import { type EngineSettings, sandboxCreateOptions } from './create-options.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { recoded, statusBehind } from './errors.ts';
 import type { NodeNetwork } from './network.ts';
 import { findSandboxes, inspectContainer, listContainers, listVolumes, ofPod, removeByForce } from './units.ts';
 import type { PodVolumes } from './volumes.ts';
+
+interface SandboxParts {
+  readonly network: NodeNetwork;
+  readonly volumes: PodVolumes;
+  /** For the sandbox image, which no pod names. */
+  readonly images: Pick<ImageFacet, 'pullImage'>;
+}
 
 /**
  * A pod's sandbox: a container that sleeps, owns the network namespace and the address, and keeps the volumes mounted.
@@ -19,12 +26,14 @@ export class Sandboxes {
   readonly #settings: EngineSettings;
   readonly #network: NodeNetwork;
   readonly #volumes: PodVolumes;
+  readonly #images: Pick<ImageFacet, 'pullImage'>;
 
-  constructor(engine: Engine, settings: EngineSettings, network: NodeNetwork, volumes: PodVolumes) {
+  constructor(engine: Engine, settings: EngineSettings, parts: SandboxParts) {
     this.#engine = engine;
     this.#settings = settings;
-    this.#network = network;
-    this.#volumes = volumes;
+    this.#network = parts.network;
+    this.#volumes = parts.volumes;
+    this.#images = parts.images;
   }
 
   async ensure(spec: SandboxSpec, options: CallOptions): Promise<void> {
@@ -32,23 +41,17 @@ export class Sandboxes {
     const { subnet } = spec.network;
     if (subnet === undefined) throw new ProviderError('InvalidSpec', 'the node has no pod network (no pod CIDR)');
     const present = await findSandboxes(this.#engine, spec.pod.uid, options);
-    const current = present.find((info) => attemptOf(info) === spec.attempt);
-    const older = present.filter((info) => attemptOf(info) < spec.attempt);
-    if (current === undefined || !isReady(current)) {
-      // Anything but "ready" is a creation that was cut off, or a sandbox that has died: begin again.
-      if (current !== undefined) await removeByForce(this.#engine, current.Id, options);
-      // An address that is still held by a sandbox this one replaces is of no use to anybody.
-      await Promise.all(older.map((info) => this.#stop(info, options)));
-      await this.#network.ensure(subnet, options);
-      try {
-        await this.#make(spec, options);
-      } catch (error) {
-        this.#network.forget();
-        throw recoded(error, 'FailedCreatePodSandBox');
-      }
+    if (present.some((info) => attemptOf(info) === spec.attempt && isReady(info))) return;
+    // What is left is a creation that was cut off, a sandbox that has died, or one that this one replaces.
+    const useless = present.filter((info) => attemptOf(info) <= spec.attempt);
+    await Promise.all(useless.map((info) => removeByForce(this.#engine, info.Id, options)));
+    await this.#network.ensure(subnet, options);
+    try {
+      await this.#make(spec, options);
+    } catch (error) {
+      this.#network.forget();
+      throw recoded(error, 'FailedCreatePodSandBox');
     }
-    // Only now: until here the older one may have been keeping a tmpfs mounted.
-    await Promise.all(older.map((info) => removeByForce(this.#engine, info.Id, options)));
   }
 
   async stop(uid: PodUid, options: CallOptions): Promise<void> {
@@ -68,25 +71,40 @@ export class Sandboxes {
   }
 
   async #make(spec: SandboxSpec, options: CallOptions): Promise<void> {
-    const { docker, calls, context } = this.#engine;
-    const create = sandboxCreateOptions(spec, context.ownerLabels, this.#network.name, this.#settings);
-    await this.#refuseForeign(unfilledSandboxName(spec.pod, spec.attempt), options);
+    const { calls } = this.#engine;
     const slow = { signal: options.signal, timeoutMs: SLOW_CALL_MS };
-    const container = await calls.call('create a sandbox', slow, (abortSignal) =>
-      docker.createContainer({ ...create, abortSignal }),
-    );
+    const container = await this.#create(spec, options);
     await calls.call('start a sandbox', slow, (abortSignal) => container.start({ abortSignal }));
     await this.#volumes.fill(container.id, spec, options);
     const name = sandboxName(spec.pod, spec.attempt);
     await calls.call('name a sandbox', slow, () => container.rename({ name }));
   }
 
+  async #create(spec: SandboxSpec, options: CallOptions): Promise<Docker.Container> {
+    const { docker, calls, context } = this.#engine;
+    const create = sandboxCreateOptions(spec, context.ownerLabels, this.#network.name, this.#settings);
+    const ask = (): Promise<Docker.Container> =>
+      calls.call('create a sandbox', { signal: options.signal, timeoutMs: SLOW_CALL_MS }, (abortSignal) =>
+        docker.createContainer({ ...create, abortSignal }),
+      );
+    try {
+      return await ask();
+    } catch (error) {
+      const status = statusBehind(error);
+      if (status === 409) await this.#freeName(create.name, error, options);
+      else if (status === 404) await this.#images.pullImage(this.#settings.sandboxImage, [], options);
+      else throw error;
+      return await ask();
+    }
+  }
+
   /** A name that is taken by something that does not carry our labels is never touched. */
-  async #refuseForeign(name: string, options: CallOptions): Promise<void> {
+  async #freeName(name: string, conflict: unknown, options: CallOptions): Promise<void> {
     const taken = await inspectContainer(this.#engine, name, options);
     if (taken === undefined) return;
     if (!hasLabels(taken.Config.Labels, this.#engine.context.ownerLabels)) {
-      throw new ProviderError('AlreadyExists', `container "${name}" exists and does not belong to this node`);
+      const message = `container "${name}" exists and does not belong to this node`;
+      throw new ProviderError('AlreadyExists', message, { cause: conflict });
     }
     await removeByForce(this.#engine, taken.Id, options);
   }
