@@ -63,6 +63,7 @@ export class Demo {
     this.#node = await this.#watched(
       startNode({ plane: this.#plane, nodeName: this.#options.nodeName, dir: this.#run.dir }),
     );
+    await this.#node.waitReady(this.#kube); // or the scheduler would complain first
     const kubeconfig = join(demoDir(), 'kubeconfig');
     copyFileSync(this.#plane.kubeconfig, kubeconfig); // the same place each time
     return await this.#deploy(this.#kube, kubeconfig, kubectl);

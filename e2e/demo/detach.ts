@@ -33,6 +33,6 @@ export async function startDetached(args: readonly string[]): Promise<number> {
   show();
   closeSync(log);
   child.unref();
-  if (ended === undefined) process.stdout.write('It runs in the background; npm stop ends it.\n');
+  if (ended === undefined) process.stdout.write('\nIt runs in the background; npm stop ends it.\n');
   return ended ?? 0;
 }

@@ -56,7 +56,18 @@ async function main(): Promise<number> {
 
   const play = ({ plane, signal }: SingleNode): Promise<number> => {
     const env = { ...process.env, KUBECONFIG: plane.kubeconfig, KUBECTL: binaryPath('kubectl') };
-    const args = ['run', '--node', NODE, '--cases', dir, '--out', out, '--parallel', options.parallel, ...only];
+    const args = [
+      'run',
+      '--node',
+      NODE,
+      '--cases',
+      join(dir, 'cases'),
+      '--out',
+      out,
+      '--parallel',
+      options.parallel,
+      ...only,
+    ];
     return runForeground(process.execPath, [tool, ...args], { cwd: dir, env, signal });
   };
   const code = await withSingleNode(
@@ -65,12 +76,24 @@ async function main(): Promise<number> {
     play,
   );
   if (code !== 0) return code;
+  const missing = missingCases(out, options.only === undefined ? readExpected() : []);
+  if (missing.length > 0) {
+    progress.say(`the oracle has no case ${missing.join(', ')}`);
+    return 1;
+  }
   const diff = ['diff', golden, out, '--slack', options.slack, ...only, ...(options.notes ? ['--notes'] : [])];
   return await runForeground(process.execPath, [tool, ...diff], {
     cwd: dir,
     env: process.env,
     signal: new AbortController().signal,
   });
+}
+
+/** A name that matches no case would pass in silence. */
+function missingCases(recording: string, names: readonly string[]): string[] {
+  const { cases } = JSON.parse(readFileSync(recording, 'utf8')) as { cases: Record<string, unknown> }; // the oracle's recording
+  if (Object.keys(cases).length === 0) return ['of that name'];
+  return names.filter((name) => !name.includes('*') && !Object.hasOwn(cases, name));
 }
 
 /** One case a line; text behind # is for people. */
