@@ -133,7 +133,9 @@ export class PodStack {
       signal,
       random,
       // UIDs of pods by construction: acquire() below is called with nothing else.
-      onChange: (uids) => uids.forEach((uid) => this.workers.volumesChanged(uid as PodUid)),
+      onChange: (uids) => {
+        for (const uid of uids) this.workers.volumesChanged(uid as PodUid);
+      },
     });
     const tokens = new TokenApi(client);
     const driving = new PQueue({ concurrency: DRIVING_CALLS });

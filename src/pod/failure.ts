@@ -1,6 +1,6 @@
 import { isProviderError } from '../../providers/contract/index.ts';
 import { backoffDelayMs, withJitter } from '../util/backoff.ts';
-import type { StartFailure } from './memory.ts';
+import type { StartFailure } from './plan/memory.ts';
 
 /** A failed step is tried again after 10 s plus up to half of that (reference 16.1). */
 const RETRY_MS = 10_000;

@@ -24,7 +24,7 @@ export class LaunchStep {
     const pod = podOf(turn.snapshot);
     const options = { signal: turn.signal };
     await this.#sandbox.attempt(turn, async () => {
-      const sandbox = await this.#sandbox.spec(turn, attempt);
+      const sandbox = await this.#sandbox.resolve(turn, attempt);
       const containers = pod.spec.containers.map(({ name }) =>
         containerSpec(this.#deps, { pod, name, attempt, podIPs: [] }),
       );

@@ -12,8 +12,8 @@ import { withJitter } from '../util/backoff.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { ExecutorDeps } from './executor-deps.ts';
 import { isOutage, mountFailure, startFailure } from './failure.ts';
-import type { PodMemory } from './memory.ts';
 import type { ContainerAction } from './plan/actions.ts';
+import type { PodMemory } from './plan/memory.ts';
 import { VolumeError } from './ports.ts';
 import { podOf, type Turn } from './turn.ts';
 
@@ -33,29 +33,33 @@ export class SandboxStep {
     this.#deps = deps;
   }
 
-  /** Specification of the pod's sandbox as it is observed, or of attempt `attempt`. Throws VolumeError. */
-  async spec(turn: Turn, attempt = turn.snapshot.observed?.attempt ?? 0): Promise<SandboxSpec> {
-    const { volumes, facts, settings, events, provider } = this.#deps;
+  /** Specification of the pod's sandbox with volume content as it is now. Throws VolumeError, which is told by an event. */
+  async resolve(turn: Turn, attempt: number): Promise<SandboxSpec> {
     const pod = podOf(turn.snapshot);
-    const node = facts();
-    if (node === undefined) throw new Error('the node is not known yet');
     try {
-      const resolved = await volumes.resolve(pod, { signal: turn.signal });
-      const { dns, warnings } = podDns(pod, { servers: settings.clusterDns, domain: settings.clusterDomain });
-      if (turn.snapshot.observed === undefined)
-        for (const warning of warnings) events.pod(pod, { type: 'Warning', ...warning });
-      return buildSandbox({
-        pod,
-        attempt,
-        volumes: resolved,
-        facts: node,
-        dns,
-        hintsPrefix: `${provider.name}.outrigger/`,
-      });
+      return this.#spec(pod, attempt, await this.#deps.volumes.resolve(pod, { signal: turn.signal }));
     } catch (error: unknown) {
       if (error instanceof VolumeError) this.#failedMount(pod, error);
       throw error;
     }
+  }
+
+  /**
+   * The sandbox as the backend has it, for a container that joins it. What is mounted counts: an object that was deleted since
+   * does not keep a container from restarting (the kubelet's mounts stay as they are, too).
+   */
+  async current(turn: Turn): Promise<SandboxSpec> {
+    const attempt = turn.snapshot.observed?.attempt ?? 0;
+    const { volumes } = turn.memory;
+    return volumes === undefined ? this.resolve(turn, attempt) : this.#spec(podOf(turn.snapshot), attempt, volumes);
+  }
+
+  #spec(pod: Pod, attempt: number, volumes: readonly VolumeSpec[]): SandboxSpec {
+    const { facts, settings, provider } = this.#deps;
+    const node = facts();
+    if (node === undefined) throw new Error('the node is not known yet');
+    const { dns } = podDns(pod, { servers: settings.clusterDns, domain: settings.clusterDomain });
+    return buildSandbox({ pod, attempt, volumes, facts: node, dns, hintsPrefix: `${provider.name}.outrigger/` });
   }
 
   async ensure(
@@ -73,7 +77,8 @@ export class SandboxStep {
     }
     if (this.#waitForNetwork(provider, pod, turn)) return;
     await this.attempt(turn, async () => {
-      const spec = await this.spec(turn, attempt);
+      const spec = await this.resolve(turn, attempt);
+      this.#tellDnsProblems(pod);
       await this.#deps.limit(() => provider.ensureSandbox(spec, { signal: turn.signal }));
       turn.memory = filled(turn.memory, spec.volumes);
     });
@@ -133,9 +138,9 @@ export class SandboxStep {
     const { provider, clock } = this.#deps;
     const { signal, snapshot } = turn;
     try {
-      const { volumes } = await this.spec(turn);
+      const { volumes } = await this.resolve(turn, snapshot.observed?.attempt ?? 0);
       for (const volume of volumes) {
-        if (volume.kind !== 'files' || turn.memory.revisions?.get(volume.name) === volume.revision) continue;
+        if (volume.kind !== 'files' || sameContent(volume, turn.memory.volumes)) continue;
         await provider.updateFiles?.(snapshot.uid, volume, { signal });
       }
       turn.memory = filled(turn.memory, volumes);
@@ -147,6 +152,12 @@ export class SandboxStep {
     }
   }
 
+  #tellDnsProblems(pod: Pod): void {
+    const { settings, events } = this.#deps;
+    const { warnings } = podDns(pod, { servers: settings.clusterDns, domain: settings.clusterDomain });
+    for (const warning of warnings) events.pod(pod, { type: 'Warning', ...warning });
+  }
+
   #failedMount(pod: Pod, error: VolumeError): void {
     const message = `MountVolume.SetUp failed for volume "${error.volume}" : ${error.message}`;
     this.#deps.events.pod(pod, { type: 'Warning', reason: 'FailedMount', message });
@@ -155,8 +166,16 @@ export class SandboxStep {
 
 /** The backend now has the content of all `files` volumes. */
 function filled({ refreshNotBeforeMs: _, ...memory }: PodMemory, volumes: readonly VolumeSpec[]): PodMemory {
-  const revisions = new Map(
-    volumes.flatMap((volume) => (volume.kind === 'files' ? [[volume.name, volume.revision] as const] : [])),
+  return { ...memory, volumes, volumesDirty: false };
+}
+
+function sameContent(
+  volume: Extract<VolumeSpec, { kind: 'files' }>,
+  known: readonly VolumeSpec[] | undefined,
+): boolean {
+  return (
+    known?.some(
+      (other) => other.kind === 'files' && other.name === volume.name && other.revision === volume.revision,
+    ) ?? false
   );
-  return { ...memory, revisions, volumesDirty: false };
 }

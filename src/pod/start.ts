@@ -11,8 +11,8 @@ import { errorMessage } from '../util/errors.ts';
 import { containerSpec } from './container-spec.ts';
 import type { ExecutorDeps } from './executor-deps.ts';
 import { isOutage, startFailure } from './failure.ts';
-import { type StartFailure, withEntry } from './memory.ts';
 import type { ContainerAction } from './plan/actions.ts';
+import { type StartFailure, withEntry } from './plan/memory.ts';
 import { VolumeError } from './ports.ts';
 import type { SandboxStep } from './sandbox.ts';
 import { advanceBackoff, containerOf, containerPath, lastExitMs, podOf, type Turn } from './turn.ts';
@@ -48,7 +48,7 @@ export class StartStep {
     const pod = podOf(turn.snapshot);
     const options = { signal: turn.signal };
     try {
-      const sandbox = await this.#sandbox.spec(turn);
+      const sandbox = await this.#sandbox.current(turn);
       const image = this.#pulled.get(turn)?.get(name);
       const spec = this.#build(pod, name, attempt, turn, image);
       await this.#deps.limit(() => provider.startContainer(sandbox, spec, options));

@@ -1,5 +1,5 @@
 import type { Container, Pod } from '../model/pod.ts';
-import { type PodMemory, withEntry } from './memory.ts';
+import { type PodMemory, withEntry } from './plan/memory.ts';
 import { nextBackoff } from './plan/restart.ts';
 import { incarnations, type Snapshot } from './plan/snapshot.ts';
 

@@ -4,6 +4,7 @@ import { FAKE_TRAITS } from '../../providers/fake/traits.ts';
 import { exited, makeContainer, makePod, POD_UID } from '../testing/builders.ts';
 import { settle } from '../testing/fake-clock.ts';
 import { Harness, type HarnessOptions } from '../testing/harness.ts';
+import { VolumeError } from './ports.ts';
 
 type PodSpec = NonNullable<Parameters<typeof makePod>[0]>['spec'];
 
@@ -276,6 +277,39 @@ describe('a pod on a container-level backend', () => {
     );
     await harness.clock.advance(1_000);
     expect(harness.containers().sort()).toEqual(['a#0 running', 'b#0 exited', 'b#1 running']);
+  });
+
+  it('restarts on the volumes it has when an object they came from is gone', async () => {
+    let resolvable = true;
+    const harness = await started({
+      volumes: () => {
+        if (!resolvable) throw new VolumeError('v', 'configmap "x" not found');
+        return [{ kind: 'files', name: 'v', files: [], revision: '1', medium: 'disk' }];
+      },
+    });
+    harness.backend.script({ container: 'c', attempt: 0 }, { exitAfterMs: 1_000, exitCode: 1 });
+    await harness.create(podOf());
+    await harness.clock.advance(100);
+    resolvable = false;
+    await harness.clock.advance(2_000);
+    expect(harness.containers()).toEqual(['c#0 exited', 'c#1 running']);
+  });
+
+  it('tells a volume that cannot be had and starts when it can (reference 9.3)', async () => {
+    let resolvable = false;
+    const harness = await started({
+      volumes: () => {
+        if (!resolvable) throw new VolumeError('v', 'configmap "x" not found');
+        return [];
+      },
+    });
+    await harness.create(podOf());
+    await harness.clock.advance(1_000);
+    expect(harness.events[0]).toBe('FailedMount: MountVolume.SetUp failed for volume "v" : configmap "x" not found');
+    expect(state(harness)?.state?.waiting?.reason).toBe('ContainerCreating');
+    resolvable = true;
+    await harness.clock.advance(5_000);
+    expect(harness.status(POD_UID).phase).toBe('Running');
   });
 
   it('keeps crash-looping while the API server is away and reports when it is back', async () => {

@@ -11,8 +11,8 @@ import {
   running,
   START_MS,
 } from '../../testing/builders.ts';
-import { EMPTY_MEMORY, type PodMemory } from '../memory.ts';
 import { planContainers } from './containers.ts';
+import { EMPTY_MEMORY, type PodMemory } from './memory.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const READY: PodMemory = { ...EMPTY_MEMORY, admission: { type: 'accepted' }, volumesDirty: false };

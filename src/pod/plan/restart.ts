@@ -1,4 +1,4 @@
-import type { Backoff } from '../memory.ts';
+import type { Backoff } from './memory.ts';
 
 /** First crash-loop delay (reference 2.4); the first restart itself is immediate. */
 export const BACKOFF_BASE_MS = 10_000;

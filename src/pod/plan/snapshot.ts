@@ -1,7 +1,7 @@
 import type { ObservedContainer, ObservedPod, PodUid } from '../../../providers/contract/index.ts';
 import type { StopIntent } from '../../model/intent.ts';
 import type { Pod, PodStatus } from '../../model/pod.ts';
-import type { PodMemory } from '../memory.ts';
+import type { PodMemory } from './memory.ts';
 
 /** The frozen input of one planning step. Nothing here changes while a plan is made. */
 export interface Snapshot {
@@ -37,13 +37,13 @@ export function mayRun(container: ObservedContainer): boolean {
 
 /**
  * Number of the next incarnation. The backend may have lost the dead ones (engine reset, pruned by hand), so the last status
- * counts too: restartCount never goes back (reference 1.4).
+ * counts too: restartCount never goes back (reference 1.4). A status without a container id already shows the next number.
  */
 export function nextAttempt(snapshot: Snapshot, name: string): number {
   const seen = incarnations(snapshot.observed, name)[0]?.attempt ?? -1;
   const status = statusOf(snapshot).containerStatuses?.find((entry) => entry.name === name);
-  const reported = status?.containerID ? status.restartCount : -1;
-  return Math.max(seen, reported) + 1;
+  const reported = status === undefined ? 0 : status.containerID ? status.restartCount + 1 : status.restartCount;
+  return Math.max(seen + 1, reported);
 }
 
 export function stopKey(name: string, attempt: number): string {

@@ -8,7 +8,7 @@ import {
   running,
   START_MS,
 } from '../../testing/builders.ts';
-import { EMPTY_MEMORY, type PodMemory } from '../memory.ts';
+import { EMPTY_MEMORY, type PodMemory } from './memory.ts';
 import type { Snapshot } from './snapshot.ts';
 import { planUnit } from './unit.ts';
 

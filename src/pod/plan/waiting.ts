@@ -1,6 +1,6 @@
 import { formatPod, type Pod } from '../../model/pod.ts';
 import { shouldRestart } from '../../model/restart.ts';
-import type { PodMemory } from '../memory.ts';
+import type { PodMemory } from './memory.ts';
 import { goDuration, restartAtMs } from './restart.ts';
 import { incarnations, mayRun, type Snapshot } from './snapshot.ts';
 

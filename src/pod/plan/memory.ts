@@ -1,5 +1,6 @@
-import type { Rejection } from '../model/intent.ts';
-import type { PodStatus } from '../model/pod.ts';
+import type { VolumeSpec } from '../../../providers/contract/index.ts';
+import type { Rejection } from '../../model/intent.ts';
+import type { PodStatus } from '../../model/pod.ts';
 
 /**
  * What a worker knows beyond the stores and may forget in a crash: then back-off clocks start again at 10 s and a stop is
@@ -17,8 +18,8 @@ export interface PodMemory {
   readonly backoffs: ReadonlyMap<string, Backoff>;
   /** Stops under way, by `name#attempt`. */
   readonly stops: ReadonlyMap<string, PendingStop>;
-  /** Revisions of `files` volumes as the backend has them; undefined before this process has filled them once. */
-  readonly revisions?: ReadonlyMap<string, string>;
+  /** Volumes as the backend has them; undefined before this process has filled them once. */
+  readonly volumes?: readonly VolumeSpec[];
   /** Some volume content may be outdated (an object changed, or the process is new). */
   readonly volumesDirty: boolean;
   /** The terminal status is acknowledged by the API server. */
