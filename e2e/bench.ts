@@ -16,6 +16,7 @@ const NAMESPACE = 'default';
 /** Requests of ours under way at once: enough to keep the API server busy, few enough not to measure its queues. */
 const CONCURRENCY = 20;
 const TIMEOUT_MS = 300_000;
+const LOGS = '.outrigger/bench';
 
 const { values: options } = parseArgs({
   options: {
@@ -29,6 +30,8 @@ const { values: options } = parseArgs({
     'max-rss-mb': { type: 'string' },
     /** Writes about pods in the idle time. */
     'max-idle-writes': { type: 'string' },
+    /** Leaves the logs in .outrigger/bench also when all went well; debug level. */
+    'keep-logs': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -43,7 +46,7 @@ interface Figure {
 const progress = new Progress();
 
 if (options.help) {
-  console.log(`npm run bench -- [--pods 300] [--idle-seconds 30] [--no-token]
+  console.log(`npm run bench -- [--pods 300] [--idle-seconds 30] [--no-token] [--keep-logs]
   [--max-ready-seconds N] [--max-gone-seconds N] [--max-cpu-seconds N] [--max-rss-mb N] [--max-idle-writes N]
 Exits with 1 when a bound is exceeded.`);
 } else {
@@ -56,6 +59,7 @@ async function main(): Promise<number> {
   const pods = number('pods') ?? 300;
   await cleanDeadRuns(progress);
   const run = Run.open('bench');
+  let keepLogs = options['keep-logs'];
   let plane: ControlPlane | undefined;
   const close = async (): Promise<void> => {
     await plane?.stop();
@@ -74,11 +78,14 @@ async function main(): Promise<number> {
       kube.close();
     }
   } catch (error) {
-    const kept = '.outrigger/bench';
-    run.keepLogs(kept);
-    progress.say(`${error instanceof Error ? error.message : String(error)}\nlogs: ${kept}`);
+    progress.say(error instanceof Error ? error.message : String(error));
+    keepLogs = true;
     return 1;
   } finally {
+    if (keepLogs) {
+      run.keepLogs(LOGS);
+      progress.say(`logs: ${LOGS}`);
+    }
     await close();
   }
 }
@@ -102,7 +109,7 @@ async function measure(
     dir: join(run.dir, 'nodes'),
     provider: 'fake',
     nodeIp: '127.0.0.1',
-    args: [`--max-pods=${pods + 10}`, '-v=2'],
+    args: [`--max-pods=${pods + 10}`, options['keep-logs'] ? '-v=4' : '-v=2'],
   });
   const census = new PodCensus(kube, NAMESPACE);
   try {
@@ -140,7 +147,9 @@ async function measure(
       requests: requestsSince(before, await apiRequests(kube), own),
       figures: [
         figure('all Ready after the first create', ready / 1000, 's', 'max-ready-seconds'),
+        figure('  half of them after', census.medianReady() / 1000 - createStart / 1000, 's'),
         figure('all gone after the first delete', gone / 1000, 's', 'max-gone-seconds'),
+        figure('  half of them after', census.medianGone() / 1000 - deleteStart / 1000, 's'),
         figure('CPU time of the process', usage.cpuSeconds, 's', 'max-cpu-seconds'),
         figure('  of it before the first pod', started.cpuSeconds, 's'),
         figure(`  of it while idle for ${idleSeconds} s`, idleCpu, 's'),
@@ -195,7 +204,7 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
   );
 }
 
-function number(name: Exclude<keyof typeof options, 'help' | 'no-token'>): number | undefined {
+function number(name: Exclude<keyof typeof options, 'help' | 'no-token' | 'keep-logs'>): number | undefined {
   const text = options[name];
   if (text === undefined) return undefined;
   const value = Number(text);

@@ -52,6 +52,7 @@ async function main(): Promise<number> {
       [
         `--procs=${options.procs}`,
         '--no-color',
+        '--silence-skips',
         ...options.focus.map((focus) => `--focus=${focus}`),
         ...(options.skip === '' ? [] : [`--skip=${options.skip}`]),
         binaryPath('e2e.test'),

@@ -27,6 +27,14 @@ export class PodCensus {
     return this.#all(this.#gone, count, `${count} pods to be gone`, timeoutMs);
   }
 
+  medianReady(): number {
+    return median(this.#ready.values());
+  }
+
+  medianGone(): number {
+    return median(this.#gone.values());
+  }
+
   close(): void {
     this.#abort.abort();
   }
@@ -53,4 +61,9 @@ export class PodCensus {
     }
     throw new Error('the watch ended');
   }
+}
+
+function median(values: Iterable<number>): number {
+  const sorted = [...values].toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
