@@ -6,7 +6,10 @@ import type { EngineCalls } from './calls.ts';
 import { statusBehind } from './errors.ts';
 import { subnetsOverlap } from './subnets.ts';
 
-type NetworkContext = Pick<ProviderContext, 'nodeName' | 'ownerLabels' | 'signal'>;
+type NetworkContext = Pick<ProviderContext, 'nodeName' | 'ownerLabels' | 'signal' | 'clock'>;
+
+const CREATE_TRIES = 20;
+const CREATE_POLL_MS = 100;
 
 /** The node's own bridge network; all its pods are on it. */
 export class NodeNetwork {
@@ -50,13 +53,18 @@ export class NodeNetwork {
   }
 
   async #ensure(subnet: string, options: CallOptions): Promise<void> {
-    if (await this.#isThere(subnet, options)) return;
-    try {
-      await this.#create(subnet, options);
-    } catch (error) {
-      // Someone was quicker, perhaps this process before it was killed.
+    for (let tries = 1; ; tries++) {
       if (await this.#isThere(subnet, options)) return;
-      throw await this.#explained(subnet, error, options);
+      try {
+        await this.#create(subnet, options);
+        return;
+      } catch (error) {
+        const other = await this.#overlapping(subnet, error, options);
+        if (other !== undefined) throw other;
+        // Someone is quicker, perhaps this process before it was killed: the range is taken already, the network not yet listed.
+        if (statusBehind(error) === undefined || tries >= CREATE_TRIES) throw error;
+        await this.#context.clock.sleep(CREATE_POLL_MS, options);
+      }
     }
   }
 
@@ -117,13 +125,14 @@ export class NodeNetwork {
   }
 
   /** The engine says only that some pool overlaps; an operator needs to know which. */
-  async #explained(subnet: string, error: unknown, { signal }: CallOptions): Promise<unknown> {
-    if (statusBehind(error) === undefined) return error;
+  async #overlapping(subnet: string, error: unknown, { signal }: CallOptions): Promise<ProviderError | undefined> {
+    if (statusBehind(error) === undefined) return undefined;
     const networks = await this.#calls.call('list networks', { signal }, (abortSignal) =>
       this.#docker.listNetworks({ abortSignal }),
     );
-    const other = networks.find((network) => subnetsOf(network).some((taken) => subnetsOverlap(taken, subnet)));
-    if (other === undefined) return error;
+    const foreign = networks.filter(({ Name }) => Name !== this.name);
+    const other = foreign.find((network) => subnetsOf(network).some((taken) => subnetsOverlap(taken, subnet)));
+    if (other === undefined) return undefined;
     const message =
       `the pod network ${subnet} overlaps with the engine's network "${other.Name}" (${subnetsOf(other).join(', ')}); ` +
       'give the node another pod CIDR or remove that network';
