@@ -9,7 +9,7 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   fake: () => import('./fake/index.ts'),
 };
 
-export const PROVIDER_NAMES: readonly string[] = Object.keys(LOADERS);
+const PROVIDER_NAMES = Object.keys(LOADERS);
 
 export async function loadProvider(name: string): Promise<ProviderModule<unknown>> {
   const load = Object.hasOwn(LOADERS, name) ? LOADERS[name] : undefined;

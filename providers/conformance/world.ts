@@ -175,7 +175,7 @@ export function refOf(sandbox: SandboxSpec, spec: Pick<ContainerSpec, 'name' | '
   return { podUid: sandbox.pod.uid, container: spec.name, attempt: spec.attempt };
 }
 
-export function find(pod: ObservedPod | undefined, ref: ContainerRef): ObservedContainer | undefined {
+function find(pod: ObservedPod | undefined, ref: ContainerRef): ObservedContainer | undefined {
   return pod?.containers.find(({ name, attempt }) => name === ref.container && attempt === ref.attempt);
 }
 
