@@ -118,9 +118,9 @@ describe('what a crash leaves on an engine', () => {
     const repo = `localhost/${node.name}`;
     await base.commit({ repo, tag: '1' });
     await base.remove();
+    const provider = await node.open();
+    const pod = node.sandbox();
     try {
-      const provider = await node.open();
-      const pod = node.sandbox();
       await provider.ensureSandbox(pod, node.options);
       const script = 'trap "echo usr1; exit 7" USR1; echo up; while :; do sleep 0.1; done';
       const spec = node.shell(script, { image: `${repo}:1`, labels: { mine: '1' } });
@@ -135,7 +135,7 @@ describe('what a crash leaves on an engine', () => {
       const end = await node.until(provider, ref, (container) => container?.state.status === 'exited');
       expect(end?.state).toMatchObject({ exitCode: 7 });
     } finally {
-      await node.dispose();
+      await provider.removeSandbox(pod.pod.uid, node.options);
       await node.docker.getImage(`${repo}:1`).remove();
     }
   });
