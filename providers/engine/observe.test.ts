@@ -39,6 +39,11 @@ describe('the state of a container', () => {
     ],
     ['ended well', ran, { ...exited, exitCode: 0, oomKilled: false }],
     ['ended badly', { ...ran, ExitCode: 3 }, { ...exited, exitCode: 3, oomKilled: false }],
+    [
+      'ended before the engine noted its start',
+      { ...ran, FinishedAt: '2026-01-02T03:04:06.1Z' },
+      { ...exited, finishedAt: started, exitCode: 0, oomKilled: false },
+    ],
     ['killed', { ...ran, ExitCode: 137 }, { ...exited, exitCode: 137, signal: 9, oomKilled: false }],
     [
       'out of memory',

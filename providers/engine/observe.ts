@@ -34,9 +34,14 @@ export function containerState(state: EngineState, createdAt: Date): ContainerSt
     ...(signal > 0 && signal <= 64 ? { signal } : {}),
     oomKilled: state.OOMKilled,
     startedAt,
-    finishedAt: timeOf(state.FinishedAt) ?? startedAt,
+    // The engine takes the start's time when it hears of it; a command that is done at once may have ended before.
+    finishedAt: later(startedAt, timeOf(state.FinishedAt) ?? startedAt),
     ...(state.Error === '' ? {} : { message: state.Error }),
   };
+}
+
+function later(a: Date, b: Date): Date {
+  return a > b ? a : b;
 }
 
 /** The engine writes year 1 where nothing has happened. */

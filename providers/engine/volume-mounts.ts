@@ -29,7 +29,7 @@ export function rootMode(volume: VolumeSpec): number {
   return isTmpfs(volume) ? 0o1777 : 0o777;
 }
 
-export function isTmpfs(volume: VolumeSpec): boolean {
+function isTmpfs(volume: VolumeSpec): boolean {
   return (volume.kind === 'files' || volume.kind === 'emptyDir') && volume.medium === 'memory';
 }
 
