@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isRoot } from './apt.ts';
 import type { DockerHttp } from './docker-http.ts';
 import { agnhostRoot, busyboxRoot, goProgramRoot } from './image-roots.ts';
 import type { Progress } from './progress.ts';
@@ -93,7 +94,9 @@ async function importRecipe(
   mkdirSync(root, { mode: 0o755 });
   try {
     await recipe.root(root, progress);
-    const tar = spawn('tar', ['-C', root, '--numeric-owner', '--sort=name', '-c', '.'], {
+    // Files of an ordinary user belong to root inside all the same.
+    const owner = isRoot() ? [] : ['--owner=0', '--group=0'];
+    const tar = spawn('tar', ['-C', root, '--numeric-owner', ...owner, '--sort=name', '-c', '.'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await docker.importImage(tar.stdout, name, [...recipe.changes, `LABEL ${LABEL}=${key}`]);

@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DockerHttp } from './docker-http.ts';
-import { run, Service, tail } from './process.ts';
+import { run, Service, startTimeOf, tail } from './process.ts';
 
 export interface PrivateEngineOptions {
   /** Keep it short: sockets live below. */
@@ -30,7 +30,9 @@ export class PrivateEngine {
   async start(): Promise<void> {
     const { dir, liveRestore = false } = this.#options;
     mkdirSync(dir, { recursive: true });
-    rmSync(join(dir, 'docker.pid'), { force: true }); // its pid may be someone else's by now
+    // A crashed dockerd leaves its pid file, and that of its containerd, which dies with it. Where nobody reaps the dead, dockerd takes
+    // them for alive and waits for them.
+    for (const file of ['docker.pid', 'exec/containerd/containerd.pid']) forgetDead(join(dir, file));
     const service = new Service({
       name: 'dockerd-private',
       command: 'dockerd',
@@ -71,11 +73,28 @@ export class PrivateEngine {
 
   /** Ends containers and engine and removes its folder. */
   async destroy(): Promise<void> {
-    const containers = await this.docker.containers().catch(() => []);
-    await Promise.all(containers.map((container) => this.docker.removeContainer(container.Id).catch(() => undefined)));
+    if (await this.docker.ping().catch(() => false)) await this.#removeAll();
     if (this.#service?.running) await this.#service.stop(20_000);
     await removeEngineDir(this.#options.dir);
   }
+
+  /** Bridges of networks would stay on the machine. */
+  async #removeAll(): Promise<void> {
+    for (const { Id } of await this.docker.containers()) await this.docker.removeContainer(Id);
+    for (const { Id, Name } of await this.docker.networks()) {
+      if (!['bridge', 'host', 'none'].includes(Name)) await this.docker.removeNetwork(Id);
+    }
+  }
+}
+
+function forgetDead(pidFile: string): void {
+  if (!existsSync(pidFile)) return;
+  if (startTimeOf(Number(readFileSync(pidFile, 'utf8'))) === undefined) rmSync(pidFile);
+}
+
+/** Whether a folder is that of a private engine. */
+export function isEngineDir(dir: string): boolean {
+  return existsSync(join(dir, 'data')) && existsSync(join(dir, 'exec'));
 }
 
 /** The first word of /proc/PID/cmdline: nothing but an engine's own programs is ever ended here. */

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { cleanNodes } from './docker-cleanup.ts';
 import { DockerHttp } from './docker-http.ts';
 import { stateDir } from './paths.ts';
-import { removeEngineDir } from './private-engine.ts';
+import { isEngineDir, PrivateEngine, removeEngineDir } from './private-engine.ts';
 import { isAlive, readProcessId, stopLeftovers, thisProcess } from './process.ts';
 import type { Progress } from './progress.ts';
 
@@ -69,6 +69,7 @@ export async function cleanDeadRuns(progress: Progress): Promise<void> {
 }
 
 async function removeRun(dir: string): Promise<void> {
+  for (const engine of findEngines(dir)) await destroyEngine(engine);
   for (const pids of findPidDirs(dir)) await stopLeftovers(pids);
   for (const { name, socket } of readNodes(dir)) {
     const docker = new DockerHttp(socket);
@@ -90,6 +91,21 @@ function findLogs(dir: string, depth = 3): string[] {
     if (entry.isFile() && entry.name.endsWith('.log')) return [path];
     return entry.isDirectory() && depth > 0 ? findLogs(path, depth - 1) : [];
   });
+}
+
+function findEngines(dir: string): string[] {
+  return readdirSync(dir, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(dir, entry.name))
+    .filter(isEngineDir);
+}
+
+/** A crashed test's engine is started once more, since nobody else knows its containers, mounts and bridges. */
+async function destroyEngine(dir: string): Promise<void> {
+  await stopLeftovers(join(dir, 'pids'), 20_000);
+  const engine = new PrivateEngine({ dir, liveRestore: true });
+  await engine.start().catch(() => undefined); // then what can be found without it goes
+  await engine.destroy();
 }
 
 /** Nodes before the control plane, so that they do not log about its absence; folders named `pids` at any of the first levels. */
