@@ -81,7 +81,8 @@ export class Observer {
   /** Volumes after containers, so that a pod that is being removed is not missed in between. */
   async #look(wanted: Labels, options: CallOptions) {
     const summaries = await listContainers(this.#engine, wanted, options);
-    const volumes = await listVolumes(this.#engine, wanted, options);
+    const isOnePod = LABEL.podUid in wanted;
+    const volumes = isOnePod && summaries.length > 0 ? [] : await listVolumes(this.#engine, wanted, options);
     const known = new Set(summaries.map(({ Labels }) => Labels[LABEL.podUid]));
     // Volumes without a container: a removal that was cut off, or a pod that has only just been made. Look once more.
     const isNew = volumes.some(({ Labels }) => !known.has(Labels[LABEL.podUid] ?? ''));
