@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const DEFAULT_SOCKET = '/var/run/docker.sock';
 
-const dockerSchema = z
+export const dockerSchema = z
   .strictObject({
     socketPath: z.string().min(1).optional().describe(`Unix socket of the engine (default ${DEFAULT_SOCKET})`),
     host: z.string().min(1).optional().describe('Host name or address of an engine that listens on TCP'),
