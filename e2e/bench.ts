@@ -3,6 +3,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type ApiRequests, parseApiRequests, podWrites, requestsSince } from './parts/api-requests.ts';
+import { buildBundle } from './parts/bundle.ts';
 import { type ControlPlane, startControlPlane } from './parts/control-plane.ts';
 import type { Kube } from './parts/kube.ts';
 import { startNode } from './parts/outrigger.ts';
@@ -109,6 +110,7 @@ async function measure(
     nodeName: NODE,
     dir: join(run.dir, 'nodes'),
     provider: 'fake',
+    program: buildBundle(),
     nodeIp: '127.0.0.1',
     // As in a cluster: without it every pod has one event more.
     args: [`--max-pods=${pods + 10}`, '--cluster-dns=10.96.0.10', options['keep-logs'] ? '-v=4' : '-v=2'],

@@ -21,6 +21,8 @@ export interface OutriggerOptions {
   readonly serving?: { readonly certFile: string; readonly keyFile: string };
   readonly clientCaFile?: string;
   readonly nodeIp?: string;
+  /** What Node runs, with options of its own; the sources by default, so that failures name their lines. */
+  readonly program?: readonly string[];
   /** Further flags; one that is given again wins. */
   readonly args?: readonly string[];
 }
@@ -68,7 +70,7 @@ export class Outrigger {
     const service = new Service({
       name: `outrigger-${nodeName}`,
       command: process.execPath,
-      args: [join(REPOSITORY, 'src/main.ts'), ...this.#flags()],
+      args: [...(this.#options.program ?? [join(REPOSITORY, 'src/main.ts')]), ...this.#flags()],
       logFile: this.logFile,
       pidDir: join(dir, 'pids'),
       cwd: REPOSITORY,

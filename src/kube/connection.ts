@@ -1,5 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
+import { createSecureContext } from 'node:tls';
 import type { Clock } from '../util/clock.ts';
 import { ApiUnreachable } from './errors.ts';
 
@@ -112,11 +113,18 @@ export class Connection {
     for (const key of ['ca', 'cert', 'key', 'pfx', 'passphrase', 'rejectUnauthorized', 'servername'] as const) {
       if (options[key] !== undefined) Object.assign(tls, { [key]: options[key] });
     }
+    // Parsed once: Node would parse keys and certificates anew for every connection, and compare them for every request.
+    const { rejectUnauthorized, servername, ...material } = tls;
+    const secureContext = secure ? createSecureContext(material) : undefined;
+    const verification = {
+      ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+      ...(servername === undefined ? {} : { servername }),
+    };
     const agent = (maxSockets: number): http.Agent => {
       // Only the library knows how to go through an HTTP or SOCKS proxy.
       if (proxyUrl !== undefined && options.agent instanceof http.Agent) return options.agent;
       const pool = { keepAlive: true, keepAliveMsecs: TCP_KEEP_ALIVE_MS, maxSockets, scheduling: 'lifo' as const };
-      return secure ? new https.Agent({ ...pool, ...tls }) : new http.Agent(pool);
+      return secure ? new https.Agent({ ...pool, ...verification, secureContext }) : new http.Agent(pool);
     };
     const old = newAgents ? undefined : this.#target;
     return {

@@ -18,7 +18,7 @@ describe('desired pods', () => {
     expect(desired.get(POD_UID)?.stop).toEqual({ type: 'delete', graceSeconds: 30 });
     desired.put(terminating(0));
     expect(desired.get(POD_UID)?.stop).toEqual({ type: 'delete', graceSeconds: 1 });
-    expect(changes).toEqual(['spec', 'stop', 'stop']);
+    expect(changes).toEqual(['spec', 'stop', 'spec']);
   });
 
   it('never lengthen a grace period or take a stop back', () => {

@@ -14,7 +14,10 @@ export class DesiredPods implements DesiredStore {
   readonly #pods = new Map<PodUid, DesiredPod>();
   readonly #notify: (uid: PodUid, change: 'spec' | 'stop') => void;
 
-  /** `notify` says "look at this UID again"; `stop` when a running turn should be cut short for it. */
+  /**
+   * `notify` says "look at this UID again"; `stop` when a running turn should be cut short for it: once per pod, when it turns from
+   * running to stopping. A turn that stops already is never cut: its calls are short, and a final delete must not be sent twice.
+   */
   constructor(notify: (uid: PodUid, change: 'spec' | 'stop') => void) {
     this.#notify = notify;
   }
@@ -33,7 +36,7 @@ export class DesiredPods implements DesiredStore {
     const old = this.#pods.get(uid);
     const stop = earlier(old?.stop, deleteIntent(pod));
     this.#pods.set(uid, stop === undefined ? { pod } : { pod, stop });
-    this.#notify(uid, stop?.graceSeconds === old?.stop?.graceSeconds ? 'spec' : 'stop');
+    this.#notify(uid, stop !== undefined && old?.stop === undefined ? 'stop' : 'spec');
   }
 
   /** The API object is gone: by a force delete, or as the echo of our own final delete. */
@@ -51,7 +54,7 @@ export class DesiredPods implements DesiredStore {
       pod: old.pod,
       stop: { type: 'removed', graceSeconds: Math.min(graceSeconds, old.stop?.graceSeconds ?? graceSeconds) },
     });
-    this.#notify(uid, 'stop');
+    this.#notify(uid, old.stop === undefined ? 'stop' : 'spec');
   }
 
   /** Called by the pod's worker once the backend holds nothing of it and the API object is gone. */
