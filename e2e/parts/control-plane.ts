@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Binary, binaryPath, buildBinaries } from './build.ts';
 import { pickClusterCidr } from './cluster-cidr.ts';
@@ -296,8 +296,4 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     throw error;
   }
   return plane;
-}
-
-export function hasControlPlane(dir: string): boolean {
-  return existsSync(join(dir, INFO_FILE));
 }

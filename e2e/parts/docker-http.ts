@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { readText } from './kube-http.ts';
 
-export class DockerError extends Error {
+class DockerError extends Error {
   readonly code: number;
 
   constructor(what: string, code: number, body: string) {

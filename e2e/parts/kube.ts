@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline';
 import { parseAllDocuments } from 'yaml';
 import type { Json } from '../../src/model/pod.ts';
 import { isKind, type Kind, type Kinds, RESOURCES, resourcePath, type Stored } from './kube-kinds.ts';
@@ -116,10 +115,16 @@ export class Kube {
     if ((response.statusCode ?? 0) >= 400) {
       throw new ApiError(`watch ${path}`, response.statusCode ?? 0, await readText(response));
     }
+    response.setEncoding('utf8');
+    let rest = '';
     try {
-      for await (const line of createInterface({ input: response })) {
-        yield JSON.parse(line) as WatchEvent<K>; // one event a line
+      for await (const chunk of response) {
+        const lines = (rest + chunk).split('\n');
+        rest = lines.pop() ?? '';
+        for (const line of lines) yield JSON.parse(line) as WatchEvent<K>; // one event a line
       }
+    } catch (error) {
+      if (!signal.aborted) throw error;
     } finally {
       response.destroy();
     }

@@ -24,9 +24,3 @@ export async function freePorts(count: number, host = '127.0.0.1'): Promise<numb
     await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
   }
 }
-
-export async function freePort(host = '127.0.0.1'): Promise<number> {
-  const [port] = await freePorts(1, host);
-  if (port === undefined) throw new Error('no free port');
-  return port;
-}

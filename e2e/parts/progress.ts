@@ -27,5 +27,3 @@ export class Progress {
     }
   }
 }
-
-export const silent = new Progress(() => undefined);
