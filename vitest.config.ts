@@ -26,7 +26,9 @@ export default defineConfig({
           include: ['e2e/**/*.test.ts'],
           exclude: ['e2e/parts/**', '**/*.long.test.ts'],
           globalSetup: './e2e/setup.ts',
-          testTimeout: 180_000,
+          // They mostly wait.
+          maxConcurrency: 40,
+          testTimeout: 240_000,
           hookTimeout: 300_000,
           fileParallelism: false,
         },

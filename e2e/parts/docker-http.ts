@@ -30,6 +30,12 @@ export interface VolumeSummary {
   readonly Labels: Readonly<Record<string, string>> | null;
 }
 
+export interface ContainerEvent {
+  /** create, start, die, destroy … */
+  readonly Action: string;
+  readonly Actor: { readonly ID: string; readonly Attributes: Readonly<Record<string, string>> };
+}
+
 interface ImageDetails {
   readonly Id: string;
   readonly Config: { readonly Labels: Readonly<Record<string, string>> | null } | null;
@@ -45,6 +51,26 @@ export class DockerHttp {
 
   async ping(): Promise<boolean> {
     return (await this.#text('GET', '/_ping')) === 'OK';
+  }
+
+  async info(): Promise<{ readonly NCPU: number; readonly MemTotal: number }> {
+    return JSON.parse(await this.#text('GET', '/info')) as { NCPU: number; MemTotal: number }; // Engine API
+  }
+
+  /** What happened to containers with the label since a time (seconds since 1970) until now. */
+  async containerEvents(label: string, since: number): Promise<ContainerEvent[]> {
+    const filters = encodeURIComponent(JSON.stringify({ type: ['container'], label: [label] }));
+    const until = Date.now() / 1000;
+    const lines = await this.#text(
+      'GET',
+      `/events?since=${since.toFixed(3)}&until=${until.toFixed(3)}&filters=${filters}`,
+    );
+    return lines.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as ContainerEvent])); // Engine API
+  }
+
+  /** As `docker kill` does. */
+  async killContainer(id: string, signal = 'SIGKILL'): Promise<void> {
+    await this.#text('POST', `/containers/${id}/kill?signal=${signal}`);
   }
 
   /** Those with the label, or all; stopped ones too. */
