@@ -1,0 +1,53 @@
+/** What fields of the configuration mean. A field that is missing here, or here only, fails docs.test.ts. */
+
+export const KUBELET_NOTES: Readonly<Record<string, string>> = {
+  address: 'Where the kubelet API listens.',
+  port: 'Port of the kubelet API; 0 takes any free one.',
+  healthzBindAddress: 'Where plain `/healthz` of the process listens.',
+  healthzPort: 'Its port; 0 turns it off.',
+  tlsCertFile: 'Serving certificate of the kubelet API. Without one a certificate is made at start, signed by itself.',
+  tlsPrivateKeyFile: 'Its key.',
+  'authentication.x509.clientCAFile':
+    'Client certificates signed by an authority in this file are let in. Without one nobody is.',
+  clusterDNS: 'DNS servers of pods with dnsPolicy ClusterFirst. The first three are used.',
+  clusterDomain: 'DNS domain of the cluster, for the search list of these pods.',
+  maxPods: 'Pods at the same time.',
+  podsPerCore: 'Pods per whole core, as a bound beside maxPods; 0 sets none.',
+  podPidsLimit: 'Processes per container; -1 or 0 sets no limit.',
+  podCIDR: 'Pod network of the node. Without one: `spec.podCIDR` of the Node object.',
+  providerID: '`spec.providerID` of the Node, at creation.',
+  registerNode: 'Whether to create the Node object; otherwise the process waits for somebody to create it.',
+  registerWithTaints: 'Taints at creation (`key`, `value`, `effect`), instead of the default one.',
+  nodeStatusUpdateFrequency: 'How often the status of the Node is computed.',
+  nodeStatusReportFrequency:
+    'How often an unchanged status is sent. If only the update frequency is given, that one counts.',
+  nodeLeaseDurationSeconds: 'Duration of the Lease; it is renewed after a quarter of it.',
+  nodeStatusMaxImages: 'Images listed in the Node; -1 is all of them.',
+  kubeReserved: 'Taken off allocatable: `cpu`, `memory`, `ephemeral-storage`; `pid` is accepted and shows nowhere.',
+  systemReserved: 'The same; both are added.',
+  eventRecordQPS: 'Events sent a second; 0 sets no limit.',
+  eventBurst: 'Events at once before that limit holds.',
+  registryPullQPS: 'Image pulls a second; 0 sets no limit.',
+  registryBurst: 'Pulls at once before that limit holds.',
+  serializeImagePulls: 'One pull at a time. The default is true unless maxParallelImagePulls is 2 or more.',
+  maxParallelImagePulls: 'Most pulls at the same time.',
+  'crashLoopBackOff.maxContainerRestartPeriod': 'Longest delay of CrashLoopBackOff.',
+};
+
+export const OUTRIGGER_NOTES: Readonly<Record<string, string>> = {
+  'nodes[].name': 'Name of the node. Required.',
+  'nodes[].provider': 'Backend that runs its pods. Required.',
+  'nodes[].providerConfig': "The backend's own section; see docker below.",
+  'nodes[].nodeIP': 'Address of the node, or two of different families. Without one: what the backend reports.',
+  'nodes[].podCIDR': 'Pod network of this node.',
+  'nodes[].labels': 'Labels at creation; null takes a default label away.',
+  'nodes[].taints': 'Taints at creation, instead of the default one; an empty list is none.',
+  'nodes[].address': 'Where its kubelet API listens.',
+  'nodes[].port': 'Its port. If several nodes are listed the default is 0, any free one.',
+  'nodes[].tlsCertFile': 'Serving certificate of this node.',
+  'nodes[].tlsPrivateKeyFile': 'Its key.',
+  'nodes[].maxPods': 'Pods at the same time on this node.',
+  'nodes[].providerID': '`spec.providerID` of this node.',
+  'nodes[].kubeReserved': 'As in KubeletConfiguration.',
+  'nodes[].systemReserved': 'As in KubeletConfiguration.',
+};
