@@ -4,7 +4,7 @@ import { aptInstall, isRoot } from './apt.ts';
 import { DockerHttp } from './docker-http.ts';
 import { withLock } from './lock.ts';
 import { stateDir } from './paths.ts';
-import { isAlive, isOnPath, readProcessId, Service, stopLeftovers, thisProcess } from './process.ts';
+import { forgetDead, isAlive, isOnPath, readProcessId, Service, stopLeftovers, thisProcess } from './process.ts';
 import type { Progress } from './progress.ts';
 import { sleep } from './wait.ts';
 
@@ -14,6 +14,8 @@ export interface Engine {
   /** Gives the engine back; the last user of an engine that we started stops it. */
   release(): Promise<void>;
 }
+
+const DEFAULT_SOCKET = '/var/run/docker.sock';
 
 /** The engine that runs on this machine; if there is none, root gets one installed and started for as long as someone uses it. */
 export async function ensureEngine(progress: Progress): Promise<Engine> {
@@ -35,7 +37,7 @@ export async function ensureEngine(progress: Progress): Promise<Engine> {
 
 function socketPath(): string {
   const host = process.env['DOCKER_HOST'];
-  if (host === undefined || host === '') return '/var/run/docker.sock';
+  if (host === undefined || host === '') return DEFAULT_SOCKET;
   if (!host.startsWith('unix://'))
     throw new Error(`DOCKER_HOST=${host}: only an engine on this machine (unix://…) can be used`);
   return host.slice('unix://'.length);
@@ -58,6 +60,7 @@ async function answers(docker: DockerHttp): Promise<boolean> {
 }
 
 async function startEngine(docker: DockerHttp, home: string, progress: Progress): Promise<void> {
+  if (docker.socket !== DEFAULT_SOCKET) throw new Error(`no Docker engine answers at ${docker.socket} (DOCKER_HOST)`);
   if (!isRoot()) {
     throw new Error(
       `no Docker engine answers at ${docker.socket}. Start it (sudo systemctl start docker), install it (sudo apt-get install docker.io), or run this command as root, which does both.`,
@@ -71,7 +74,7 @@ async function startEngine(docker: DockerHttp, home: string, progress: Progress)
     }
   }
   await stopLeftovers(join(home, 'pids'), ENGINE_GRACE_MS);
-  rmSync('/var/run/docker.pid', { force: true });
+  forgetDead('/var/run/docker.pid');
   const service = new Service({
     name: 'dockerd',
     command: 'dockerd',

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DockerHttp } from './docker-http.ts';
-import { run, Service, startTimeOf, tail } from './process.ts';
+import { forgetDead, run, Service, tail } from './process.ts';
 
 export interface PrivateEngineOptions {
   /** Keep it short: sockets live below. */
@@ -85,11 +85,6 @@ export class PrivateEngine {
       if (!['bridge', 'host', 'none'].includes(Name)) await this.docker.removeNetwork(Id);
     }
   }
-}
-
-function forgetDead(pidFile: string): void {
-  if (!existsSync(pidFile)) return;
-  if (startTimeOf(Number(readFileSync(pidFile, 'utf8'))) === undefined) rmSync(pidFile);
 }
 
 /** Whether a folder is that of a private engine. */

@@ -182,6 +182,12 @@ export function readProcessId(path: string): ProcessId | undefined {
   }
 }
 
+/** Removes the pid file of a program that has ended without doing so; programs that only check for a pid would not start again. */
+export function forgetDead(pidFile: string): void {
+  if (!existsSync(pidFile)) return;
+  if (startTimeOf(Number(readFileSync(pidFile, 'utf8'))) === undefined) rmSync(pidFile);
+}
+
 export interface RunOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
