@@ -1,4 +1,5 @@
 // `npm stop`: ends what `npm start` started and waits until it is gone.
+import { stopIdleEngine } from '../parts/dockerd.ts';
 import { Progress } from '../parts/progress.ts';
 import { isAlive } from '../parts/process.ts';
 import { cleanDeadRuns } from '../parts/runs.ts';
@@ -17,5 +18,6 @@ if (owner === undefined) {
 }
 // What a run left that could not clean up after itself, whether just now or long ago.
 await cleanDeadRuns(progress);
+await stopIdleEngine();
 giveUpDemo();
 progress.say('stopped');

@@ -21,7 +21,7 @@ const DEFAULT_SOCKET = '/var/run/docker.sock';
 export async function ensureEngine(progress: Progress): Promise<Engine> {
   const socket = socketPath();
   const docker = new DockerHttp(socket);
-  const home = join(stateDir(), 'engine');
+  const home = engineDir();
   return await withLock(
     join(home, 'lock'),
     () => undefined,
@@ -90,14 +90,24 @@ async function startEngine(docker: DockerHttp, home: string, progress: Progress)
 const ENGINE_GRACE_MS = 20_000;
 
 async function release(home: string, user: string): Promise<void> {
+  rmSync(user, { force: true });
+  await stopIdleEngine(home);
+}
+
+/** Stops the engine if it is one that we started and nobody uses it any more. */
+export async function stopIdleEngine(home = engineDir()): Promise<void> {
+  if (!existsSync(join(home, 'pids'))) return;
   await withLock(
     join(home, 'lock'),
     () => undefined,
     async () => {
-      rmSync(user, { force: true });
       if (!hasUsers(join(home, 'users'))) await stopLeftovers(join(home, 'pids'), ENGINE_GRACE_MS);
     },
   );
+}
+
+function engineDir(): string {
+  return join(stateDir(), 'engine');
 }
 
 /** Forgets users that have died. */
