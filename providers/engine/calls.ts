@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { ChildAbort } from '../../src/util/abort.ts';
-import { type CallOptions, ProviderError, type ProviderContext } from '../contract/index.ts';
+import { type CallOptions, type ProviderContext, ProviderError } from '../contract/index.ts';
 import { abortError, toProviderError } from './errors.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { type CallOptions, type Labels, ProviderError } from '../contract/index.ts';
 import { mapLimit } from '../shared/map-limit.ts';
-import { SLOW_CALL_MS, type Engine } from './engine.ts';
+import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { statusBehind } from './errors.ts';
 import { labelFilter, listContainers, listVolumes, removeByForce } from './units.ts';
 import { PodVolumes } from './volumes.ts';

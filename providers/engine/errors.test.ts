@@ -70,8 +70,8 @@ describe('a refused pull', () => {
     ['toomanyrequests: You have reached your pull rate limit', 'Throttled'],
     ['write /x: no space left on device', 'ResourceExhausted'],
     ['invalid reference format', 'InvalidSpec'],
-  ])('%s', (message, code) => {
-    expect(pullError(message, undefined)).toMatchObject({ code, message });
+  ])('%s', (words, code) => {
+    expect(pullError('x:1', words, undefined)).toMatchObject({ code, message: `failed to pull image "x:1": ${words}` });
   });
 
   it('may come in the middle of the progress', () => {

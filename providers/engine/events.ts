@@ -1,6 +1,6 @@
 import type { CallOptions, PodUid, ProviderHint } from '../contract/index.ts';
-import { LABEL } from '../shared/unit-labels.ts';
 import { lines } from '../shared/lines.ts';
+import { LABEL } from '../shared/unit-labels.ts';
 import { asReadable, streamFailure } from './calls.ts';
 import type { DetailsCache } from './details-cache.ts';
 import type { Engine } from './engine.ts';

@@ -94,11 +94,11 @@ export class EngineImages implements ImageFacet {
       );
       for await (const line of lines(stream, MAX_PROGRESS_BYTES)) failure = pullFailure(line) ?? failure;
     } catch (error) {
-      throw stream === undefined ? pullRefusal(error) : streamFailure(error, options.signal);
+      throw stream === undefined ? pullRefusal(image, error) : streamFailure(error, options.signal);
     } finally {
       stream?.destroy();
     }
-    if (failure !== undefined) throw pullError(failure, undefined);
+    if (failure !== undefined) throw pullError(image, failure, undefined);
   }
 
   async #inspect(image: string, options: CallOptions): Promise<Docker.ImageInspectInfo | undefined> {

@@ -1,5 +1,5 @@
 import type Docker from 'dockerode';
-import { type CallOptions, ProviderError, type ProviderContext } from '../contract/index.ts';
+import { type CallOptions, type ProviderContext, ProviderError } from '../contract/index.ts';
 import { hasLabels, LABEL } from '../shared/unit-labels.ts';
 import { networkName } from '../shared/unit-names.ts';
 import type { EngineCalls } from './calls.ts';

@@ -19,21 +19,22 @@ export function pullFailure(line: string): string | undefined {
  * The engine has one shape for every refusal of a registry, so this is the one place that reads words: what a registry's
  * answer means decides between "no such image", "not allowed" and "try again".
  */
-export function pullError(message: string, cause: unknown): ProviderError {
+export function pullError(image: string, words: string, cause: unknown): ProviderError {
+  const message = `failed to pull image "${image}": ${words}`;
   const options = { cause, reason: 'ErrImagePull' };
-  if (/unauthorized|denied|no basic auth credentials|authentication required|\b401\b|\b403\b/i.test(message)) {
+  if (/unauthorized|denied|no basic auth credentials|authentication required|\b401\b|\b403\b/i.test(words)) {
     return new ProviderError('ImagePullDenied', message, options);
   }
-  if (/not found|manifest unknown|name unknown|does not exist|no matching manifest/i.test(message)) {
+  if (/not found|manifest unknown|name unknown|does not exist|no matching manifest/i.test(words)) {
     return new ProviderError('ImageNotFound', message, options);
   }
-  if (/toomanyrequests|too many requests|rate limit/i.test(message)) {
+  if (/toomanyrequests|too many requests|rate limit/i.test(words)) {
     return new ProviderError('Throttled', message, options);
   }
-  if (/no space left on device|disk quota exceeded/i.test(message)) {
+  if (/no space left on device|disk quota exceeded/i.test(words)) {
     return new ProviderError('ResourceExhausted', message, options);
   }
-  if (/invalid reference format|invalid tag format|must be lowercase/i.test(message)) {
+  if (/invalid reference format|invalid tag format|must be lowercase/i.test(words)) {
     return new ProviderError('InvalidSpec', message, { cause, reason: 'InvalidImageName' });
   }
   // The registry could not be reached, or answered nonsense. Not `Unavailable`: the engine itself is well.
@@ -41,8 +42,8 @@ export function pullError(message: string, cause: unknown): ProviderError {
 }
 
 /** A refusal that came as the answer to the request itself. */
-export function pullRefusal(error: unknown): unknown {
+export function pullRefusal(image: string, error: unknown): unknown {
   if (!(error instanceof ProviderError) || error.code === 'Unavailable') return error;
   const failure = engineFailure(error.cause);
-  return failure.status === undefined ? error : pullError(failure.message, error.cause);
+  return failure.status === undefined ? error : pullError(image, failure.message, error.cause);
 }

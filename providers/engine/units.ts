@@ -1,7 +1,7 @@
 import type Docker from 'dockerode';
 import type { CallOptions, ContainerRef, Labels, PodUid } from '../contract/index.ts';
 import { LABEL } from '../shared/unit-labels.ts';
-import { SLOW_CALL_MS, type Engine } from './engine.ts';
+import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { statusBehind } from './errors.ts';
 
 /** Finding what is ours on the engine: always by labels, always all owner labels. */

@@ -1,5 +1,5 @@
 import type { PodUid } from '../../providers/contract/index.ts';
-import { podUid, type Pod, type Secret } from '../model/pod.ts';
+import { type Pod, podUid, type Secret } from '../model/pod.ts';
 import type { EventSink } from '../pod/ports.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { ChildAbort, isAbortError } from '../util/abort.ts';

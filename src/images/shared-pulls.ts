@@ -39,7 +39,7 @@ export class SharedPulls {
     this.#images = images;
     this.#clock = clock;
     this.#queue = new PQueue({ concurrency: limits.maxParallelPulls ?? Number.POSITIVE_INFINITY });
-    this.#bucket = new TokenBucket(clock, limits.pullQps, limits.pullBurst);
+    this.#bucket = new TokenBucket(clock.now(), limits.pullQps, limits.pullBurst);
   }
 
   /** The signal ends this caller's wait; the pull itself ends with the last waiter. */
@@ -79,7 +79,7 @@ export class SharedPulls {
   }
 
   async #pullNow(image: string, auth: readonly RegistryAuth[], signal: AbortSignal): Promise<FinishedPull> {
-    if (!this.#bucket.tryTake()) throw new Error('pull QPS exceeded');
+    if (!this.#bucket.tryTake(this.#clock.now())) throw new Error('pull QPS exceeded');
     const startedAt = this.#clock.now();
     const pulled = await this.#images.pullImage(image, auth, { signal });
     return { image: pulled, durationMs: this.#clock.now() - startedAt };

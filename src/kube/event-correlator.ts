@@ -1,5 +1,5 @@
 import { Lru } from '../util/lru.ts';
-import { TokenBucket } from './token-bucket.ts';
+import { TokenBucket } from '../util/token-bucket.ts';
 
 /** A core/v1 Event as it is sent. */
 export interface KubeEvent {
@@ -34,7 +34,7 @@ export interface Correlated {
 }
 
 const LRU_ENTRIES = 4096;
-const SPAM = { burst: 25, intervalMs: 300_000 };
+const SPAM = { burst: 25, perSecond: 1 / 300 };
 const AGGREGATE = { distinctMessages: 10, windowMs: 600_000 };
 
 /** Reference 3.2, in the order of client-go's correlator: aggregation, then counting, then the spam filter. */
@@ -87,7 +87,7 @@ export class EventCorrelator {
     const key = JSON.stringify([objectKey(event), event.type]);
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
-      bucket = new TokenBucket({ ...SPAM, now });
+      bucket = new TokenBucket(now, SPAM.perSecond, SPAM.burst);
       this.#buckets.set(key, bucket);
     }
     return bucket;

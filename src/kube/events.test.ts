@@ -1,6 +1,6 @@
+import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Pod } from '../model/pod.ts';
-import { pino } from 'pino';
 import type { PodEvent } from '../pod/ports.ts';
 import { FakeClock, settle } from '../testing/fake-clock.ts';
 import type { ApiCall, Requester } from './client.ts';

@@ -4,12 +4,12 @@ import type { EventSink, PodEvent } from '../pod/ports.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { ChildAbort } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
+import { TokenBucket } from '../util/token-bucket.ts';
 import type { Requester } from './client.ts';
 import { STRATEGIC_MERGE_PATCH } from './client.ts';
 import { isConflict, isNotFound, KubeError } from './errors.ts';
 import { type Correlated, EventCorrelator, type KubeEvent } from './event-correlator.ts';
 import { namespaced } from './paths.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 export interface EventRecorderOptions {
   readonly client: Requester;
@@ -46,7 +46,7 @@ export class EventRecorder implements EventSink {
     const { qps = 50, burst = 100, clock } = options;
     this.#options = options;
     this.#random = options.random ?? Math.random;
-    this.#rate = new TokenBucket({ burst, intervalMs: 1000 / qps, now: clock.now() });
+    this.#rate = new TokenBucket(clock.now(), qps, burst);
   }
 
   /** Events that were lost: queue full, refused, or the server away for too long. */

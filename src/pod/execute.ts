@@ -97,13 +97,13 @@ export class Executor {
     }
   }
 
-  async #stopContainer({ container, attempt, graceSeconds }: StopAction, turn: Turn): Promise<void> {
+  async #stopContainer({ container, attempt, graceSeconds, why }: StopAction, turn: Turn): Promise<void> {
     const { snapshot, signal } = turn;
     const nowMs = this.#deps.clock.now();
     const key = stopKey(container, attempt);
     const pending = turn.memory.stops.get(key);
     const ref = { podUid: snapshot.uid, container, attempt };
-    if (pending === undefined) this.#killing(container, snapshot.pod);
+    if (pending === undefined) this.#killing(container, snapshot.pod, why);
     // A shorter grace period moves the deadline; the stop signal is not sent a second time.
     if (pending === undefined || graceSeconds === 0) {
       await this.#drive(() => this.#containers().stopContainer(ref, { graceSeconds }, { signal }));
@@ -125,12 +125,12 @@ export class Executor {
     turn.memory = { ...turn.memory, stops: withEntry(turn.memory.stops, key, stop) };
   }
 
-  #killing(container: string, pod: Pod | undefined): void {
+  #killing(container: string, pod: Pod | undefined, why = `Stopping container ${container}`): void {
     if (pod === undefined) return;
     this.#deps.events.pod(pod, {
       type: 'Normal',
       reason: 'Killing',
-      message: `Stopping container ${container}`,
+      message: why,
       fieldPath: containerPath(container),
     });
   }

@@ -13,6 +13,7 @@ import type { ExecutorDeps } from './executor-deps.ts';
 import { isOutage, startFailure } from './failure.ts';
 import type { ContainerAction } from './plan/actions.ts';
 import { type StartFailure, withEntry } from './plan/memory.ts';
+import { stopKey } from './plan/snapshot.ts';
 import { VolumeError } from './ports.ts';
 import type { SandboxStep } from './sandbox.ts';
 import { advanceBackoff, containerOf, containerPath, lastExitMs, podOf, type Turn } from './turn.ts';
@@ -54,6 +55,7 @@ export class StartStep {
       await this.#deps.limit(() => provider.startContainer(sandbox, spec, options));
       this.#event(pod, name, 'Normal', 'Created', 'Container created');
       this.#event(pod, name, 'Normal', 'Started', 'Container started');
+      turn.started.add(stopKey(name, attempt));
       turn.memory = { ...turn.memory, starts: withEntry(turn.memory.starts, name, undefined) };
     } catch (error: unknown) {
       if (isAbortError(error, turn.signal) || isOutage(error)) throw error;

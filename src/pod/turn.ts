@@ -10,6 +10,8 @@ export interface Turn {
   memory: PodMemory;
   /** Containers whose chain of steps failed in this pass: what follows for them is skipped. */
   readonly blocked: Set<string>;
+  /** Containers that were started in this pass, as `name#attempt`. */
+  readonly started: Set<string>;
   /** The worker has nothing left to do, ever. */
   forgotten: boolean;
 }

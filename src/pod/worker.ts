@@ -1,6 +1,7 @@
-import { isProviderError, type PodUid } from '../../providers/contract/index.ts';
+import { isProviderError, type ObservedContainer, type PodUid } from '../../providers/contract/index.ts';
 import type { Pod, PodStatus } from '../model/pod.ts';
 import type { DesiredStore, NodeFacts } from '../model/stores.ts';
+import { changedContainers } from '../spec/labels.ts';
 import { computeStatus } from '../status/compute.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { isAbortError } from '../util/abort.ts';
@@ -9,7 +10,7 @@ import type { Clock } from '../util/clock.ts';
 import { isOutage } from './failure.ts';
 import type { Action, Plan } from './plan/actions.ts';
 import { EMPTY_MEMORY, type PodMemory } from './plan/memory.ts';
-import type { Snapshot } from './plan/snapshot.ts';
+import { type Snapshot, stopKey } from './plan/snapshot.ts';
 import { waitingReasons } from './plan/waiting.ts';
 import type { StatusSink, VolumeSource } from './ports.ts';
 import type { Turn } from './turn.ts';
@@ -38,6 +39,7 @@ export interface WorkerDeps {
   readonly log: Logger;
 }
 
+const NONE: ReadonlySet<string> = new Set();
 /** Orphans get one second (reference 17.1.5). */
 const ORPHAN_STOP = { type: 'removed', graceSeconds: 1 } as const;
 
@@ -109,7 +111,14 @@ export class PodWorker {
 
   async #act(snapshot: Snapshot, actions: readonly Action[], signal: AbortSignal): Promise<'done' | 'again'> {
     this.#markedDirty = false;
-    const turn: Turn = { snapshot, signal, memory: this.#memory, blocked: new Set(), forgotten: false };
+    const turn: Turn = {
+      snapshot,
+      signal,
+      memory: this.#memory,
+      blocked: new Set(),
+      started: new Set(),
+      forgotten: false,
+    };
     try {
       for (const action of actions) {
         signal.throwIfAborted();
@@ -122,6 +131,7 @@ export class PodWorker {
     }
     if (turn.forgotten) return 'done';
     if (actions.some(touchesBackend)) await this.#deps.observed.refresh(this.#uid, { signal });
+    this.#reportRun(turn.started);
     return 'again';
   }
 
@@ -136,6 +146,7 @@ export class PodWorker {
       memory: this.#memory,
       nowMs: clock.now(),
       refreshAtMs: volumes.refreshAt(this.#uid),
+      changed: entry === undefined ? NONE : changedContainers(entry.pod, observed.get(this.#uid)?.pod),
       maxBackoffMs,
     };
   }
@@ -147,6 +158,20 @@ export class PodWorker {
     const status = this.#compute({ ...snapshot, pod }, next.finished === true);
     this.#memory = { ...this.#memory, status };
     this.#deps.status.submit(pod, status);
+  }
+
+  /**
+   * A container that ended before we could look at it did run: the status says so once, as on the kubelet, so that whoever
+   * watches sees Running before the end.
+   */
+  #reportRun(started: ReadonlySet<string>): void {
+    const snapshot = this.#snapshot();
+    const { observed } = snapshot;
+    const ran = (container: ObservedContainer): boolean =>
+      started.has(stopKey(container.name, container.attempt)) && container.state.status === 'exited';
+    if (observed === undefined || !observed.containers.some(ran)) return;
+    const containers = observed.containers.map((container) => (ran(container) ? asRunning(container) : container));
+    this.#report({ ...snapshot, observed: { ...observed, containers } }, { actions: [] });
   }
 
   #compute(snapshot: Snapshot & { readonly pod: Pod }, finished: boolean): PodStatus {
@@ -188,4 +213,10 @@ function withoutRetry({ retry: _, ...memory }: PodMemory): PodMemory {
 
 function retryAfter(error: unknown): number | undefined {
   return isProviderError(error) ? error.retryAfterMs : undefined;
+}
+
+function asRunning(container: ObservedContainer): ObservedContainer {
+  const { state } = container;
+  const startedAt = state.status === 'exited' ? (state.startedAt ?? container.createdAt) : container.createdAt;
+  return { ...container, state: { status: 'running', startedAt } };
 }

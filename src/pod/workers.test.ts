@@ -178,6 +178,25 @@ describe('a pod on a container-level backend', () => {
     ).toBe(true);
   });
 
+  it('says Running once of a container that ended at once', async () => {
+    const harness = await started();
+    harness.backend.script({ container: 'c' }, { exitAfterMs: 0, exitCode: 0 });
+    await harness.create(podOf({ restartPolicy: 'Never' }));
+    await harness.clock.advance(100);
+    const phases = harness.statuses.map(({ phase }) => phase);
+    expect(phases.filter((phase, index) => phase !== phases[index - 1])).toEqual(['Pending', 'Running', 'Succeeded']);
+  });
+
+  it('restarts a container in place when its image is changed', async () => {
+    const harness = await started();
+    await harness.create(podOf({ restartPolicy: 'Never' }));
+    await harness.clock.advance(100);
+    await harness.create(podOf({ restartPolicy: 'Never', containers: [makeContainer('c', { image: 'other:2' })] }));
+    await harness.clock.advance(5_000);
+    expect(harness.containers()).toEqual(['c#0 exited', 'c#1 running']);
+    expect(harness.events).toContain('Killing: Container c definition changed, will be restarted');
+  });
+
   it('shows each exit before the restart that follows at once', async () => {
     const harness = await started();
     harness.backend.script({ container: 'c', attempt: 0 }, { exitAfterMs: 1_000, exitCode: 7 });

@@ -1,4 +1,4 @@
-import type { Labels, PodIdentity, PodUid } from '../../providers/contract/index.ts';
+import type { Labels, ObservedContainer, ObservedPod, PodIdentity, PodUid } from '../../providers/contract/index.ts';
 import { type Container, type Pod, podUid } from '../model/pod.ts';
 import { fnv32a } from './fnv.ts';
 
@@ -54,6 +54,21 @@ export function containerRecord(pod: Pod, container: Container, attempt: number)
 /** Name and image are the only fields whose change restarts a container (reference 0.3). */
 export function containerHash({ name, image = '' }: Pick<Container, 'name' | 'image'>): string {
   return fnv32a(JSON.stringify({ image, name })).toString(16);
+}
+
+/** Containers whose newest incarnation was made from another definition than the spec has now. */
+export function changedContainers(pod: Pod, observed: ObservedPod | undefined): ReadonlySet<string> {
+  const changed = new Set<string>();
+  for (const container of pod.spec.containers) {
+    const seen = observed?.containers.filter(({ name }) => name === container.name) ?? [];
+    const newest = seen.reduce<ObservedContainer | undefined>(
+      (a, b) => (a === undefined || b.attempt > a.attempt ? b : a),
+      undefined,
+    );
+    const hash = newest?.labels[HASH];
+    if (hash !== undefined && hash !== containerHash(container)) changed.add(container.name);
+  }
+  return changed;
 }
 
 export function printPodLabels({ pod, terminationGraceSeconds }: PodRecord): Labels {

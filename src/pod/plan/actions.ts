@@ -14,6 +14,8 @@ export interface StopAction {
   readonly attempt: number;
   /** 0 kills. */
   readonly graceSeconds: number;
+  /** Words of the Killing event where the pod itself goes on. */
+  readonly why?: string;
 }
 
 export type UnitAction =

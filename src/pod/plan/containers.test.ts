@@ -27,6 +27,7 @@ function snapshot(overrides: Partial<Snapshot> = {}): Snapshot {
     memory: READY,
     nowMs: NOW,
     refreshAtMs: undefined,
+    changed: new Set(),
     maxBackoffMs: 300_000,
     ...overrides,
   };
@@ -87,7 +88,7 @@ describe('a pod that should run', () => {
 
   it('shows CrashLoopBackOff once and waits from the exit on (reference 2.4)', () => {
     const observed = sandbox(makeObservedContainer('c', exited(1), { attempt: 1 }));
-    const nowMs = finishedAtMs + 1_000;
+    const nowMs = finishedAtMs + 2_500;
     const clock = { delayMs: 10_000, updatedAtMs: START_MS };
     const first = planContainers(
       snapshot({ observed, nowMs, memory: { ...READY, backoffs: new Map([['c', clock]]) } }),
@@ -159,12 +160,41 @@ describe('a pod that should run', () => {
     ]);
   });
 
-  it('keeps the newest two incarnations (reference 7.9)', () => {
+  it('keeps the newest dead incarnation (reference 7.9)', () => {
     const dead = [0, 1, 2].map((attempt) => makeObservedContainer('c', exited(1), { attempt }));
-    expect(actions({ observed: sandbox(...dead, makeObservedContainer('c', running(), { attempt: 3 })) })).toEqual([
-      'remove c#1',
-      'remove c#0',
+    const live = makeObservedContainer('c', running(), { attempt: 3 });
+    expect(actions({ observed: sandbox(...dead, live) })).toEqual(['remove c#1', 'remove c#0']);
+    expect(actions({ pod: never, observed: sandbox(...dead) })).toEqual(['remove c#1', 'remove c#0']);
+  });
+
+  it('shows the exit itself for a moment before CrashLoopBackOff', () => {
+    const observed = sandbox(makeObservedContainer('c', exited(1), { attempt: 1 }));
+    const memory = { ...READY, backoffs: new Map([['c', { delayMs: 10_000, updatedAtMs: START_MS }]]) };
+    expect(planContainers(snapshot({ observed, memory, nowMs: finishedAtMs + 100 }))).toEqual({
+      actions: [],
+      wakeAtMs: finishedAtMs + 2_500,
+    });
+  });
+
+  it('replaces a container whose image was changed, whatever its policy (reference 0.3)', () => {
+    const changed = new Set(['c']);
+    const live = sandbox(makeObservedContainer('c', running()));
+    expect(planContainers(snapshot({ pod: never, observed: live, changed })).actions).toEqual([
+      {
+        type: 'stopContainer',
+        container: 'c',
+        attempt: 0,
+        graceSeconds: 30,
+        why: 'Container c definition changed, will be restarted',
+      },
     ]);
+    const stops = new Map([['c#0', { deadlineMs: NOW, graceSeconds: 30 }]]);
+    const dead = sandbox(makeObservedContainer('c', exited(0)));
+    expect(actions({ pod: never, observed: dead, changed, memory: { ...READY, stops } })).toEqual([
+      'pull c',
+      'start c#1',
+    ]);
+    expect(actions({ pod: never, observed: dead, changed })).toEqual(['stopSandbox']);
   });
 
   it('refreshes volumes that this process has not filled', () => {

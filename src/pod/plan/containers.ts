@@ -3,11 +3,16 @@ import { type Container, isTerminalPhase, type Pod } from '../../model/pod.ts';
 import { shouldRestart } from '../../model/restart.ts';
 import { type Action, earliest, type Plan, plan } from './actions.ts';
 import { restartAtMs } from './restart.ts';
-import { incarnations, mayRun, nextAttempt, type Snapshot, statusOf, volumesDueAtMs } from './snapshot.ts';
-import { afterStop, stopContainers } from './stop.ts';
+import { incarnations, mayRun, nextAttempt, type Snapshot, statusOf, stopKey, volumesDueAtMs } from './snapshot.ts';
+import { afterStop, type Stops, stopContainer, stopContainers } from './stop.ts';
 
-/** Dead incarnations kept per container: the last one, for lastState and `logs --previous` (reference 7.9). */
-const KEEP_INCARNATIONS = 2;
+/** Dead incarnations kept per container, for lastState and `logs --previous` (reference 7.9). */
+const KEEP_DEAD = 1;
+/**
+ * An exit is shown as such for a quarter of the delay, at most this long, before the status turns to CrashLoopBackOff: the
+ * kubelet's next sync, which finds the back-off, comes about that late.
+ */
+const SHOW_EXIT_MS = 2_500;
 /** How soon a sandbox that is going away is looked at again when no hint comes. */
 const STOPPING_POLL_MS = 1_000;
 
@@ -23,6 +28,8 @@ export function planContainers(snapshot: Snapshot): Plan {
 
 type Need =
   | { readonly type: 'keep' }
+  /** Runs from an outdated definition: it is stopped and started anew, whatever the restart policy (reference 0.3). */
+  | { readonly type: 'replace'; readonly container: ObservedContainer }
   | { readonly type: 'done' }
   | {
       readonly type: 'start';
@@ -45,19 +52,26 @@ function assess(snapshot: Snapshot, pod: Pod, container: Container): Need {
     case 'running':
     case 'waiting':
     case 'unknown':
-      return { type: 'keep' };
+      return snapshot.changed.has(name) && mayRun(last) ? { type: 'replace', container: last } : { type: 'keep' };
     case 'created':
       return { type: 'start', container: name, attempt: last.attempt, last };
     case 'exited':
-      if (!shouldRestart(pod, container, last.state.exitCode)) return { type: 'done' };
+      if (!wasReplaced(snapshot, last) && !shouldRestart(pod, container, last.state.exitCode)) return { type: 'done' };
       return { type: 'start', container: name, attempt: nextAttempt(snapshot, name), last };
   }
 }
 
+/** We stopped it for its definition: it starts anew at once, whatever its policy says about exits. */
+function wasReplaced({ changed, memory }: Snapshot, { name, attempt }: ObservedContainer): boolean {
+  return changed.has(name) && memory.stops.has(stopKey(name, attempt));
+}
+
 function planEnd(snapshot: Snapshot): Plan {
-  const { observed } = snapshot;
+  const { observed, pod, stop } = snapshot;
   const stops = stopContainers(snapshot);
   if (stops.actions.length > 0 || observed?.containers.some(mayRun)) return plan(stops.actions, stops.wakeAtMs);
+  const outdated = pod === undefined || stop !== undefined ? [] : prune(snapshot, pod);
+  if (outdated.length > 0) return plan(outdated);
   if (observed !== undefined && observed.state !== 'stopped') return plan([{ type: 'stopSandbox' }]);
   return afterStop(snapshot, 'removeSandbox');
 }
@@ -71,8 +85,8 @@ function planRun(snapshot: Snapshot, pod: Pod, needs: readonly Need[]): Plan {
   if (refreshAtMs !== undefined && nowMs >= refreshAtMs) actions.push({ type: 'refreshVolumes' });
   else wakeAtMs = refreshAtMs;
   for (const need of needs) {
-    if (need.type !== 'start') continue;
-    const step = planStart(snapshot, need);
+    if (need.type !== 'start' && need.type !== 'replace') continue;
+    const step = need.type === 'start' ? planStart(snapshot, need) : planReplace(snapshot, pod, need.container);
     actions.push(...step.actions);
     wakeAtMs = earliest(wakeAtMs, step.wakeAtMs);
   }
@@ -80,16 +94,22 @@ function planRun(snapshot: Snapshot, pod: Pod, needs: readonly Need[]): Plan {
   return plan(actions, wakeAtMs);
 }
 
+function planReplace(snapshot: Snapshot, pod: Pod, container: ObservedContainer): Stops {
+  const why = `Container ${container.name} definition changed, will be restarted`;
+  return stopContainer(snapshot, container, pod.spec.terminationGracePeriodSeconds ?? 0, why);
+}
+
 function planStart(snapshot: Snapshot, need: Extract<Need, { type: 'start' }>): Plan {
   const { memory, nowMs } = snapshot;
   const { container, attempt, last } = need;
-  if (last?.state.status === 'exited') {
+  if (last?.state.status === 'exited' && !wasReplaced(snapshot, last)) {
     const finishedAtMs = last.state.finishedAt.getTime();
     const backoff = memory.backoffs.get(container);
     const atMs = restartAtMs(backoff, finishedAtMs);
     if (atMs !== undefined && nowMs < atMs) {
-      const shown = backoff?.shownForMs === finishedAtMs;
-      return plan(shown ? [] : [{ type: 'showBackOff', container, finishedAtMs }], atMs);
+      if (backoff?.shownForMs === finishedAtMs) return plan([], atMs);
+      const showAtMs = Math.min(finishedAtMs + SHOW_EXIT_MS, finishedAtMs + (atMs - finishedAtMs) / 4);
+      return nowMs < showAtMs ? plan([], showAtMs) : plan([{ type: 'showBackOff', container, finishedAtMs }], atMs);
     }
   }
   const failure = memory.starts.get(container);
@@ -118,11 +138,12 @@ function planSandbox(snapshot: Snapshot, needs: readonly Need[]): Plan {
   return plan([{ type: 'ensureSandbox', attempt: observed.attempt + 1, replaces: true }]);
 }
 
+/** Dead incarnations beyond the newest dead one. */
 function prune({ observed }: Snapshot, pod: Pod): readonly Action[] {
   return pod.spec.containers.flatMap(({ name }) =>
     incarnations(observed, name)
-      .slice(KEEP_INCARNATIONS)
-      .filter((old) => !mayRun(old))
+      .filter(({ state }) => state.status === 'exited')
+      .slice(KEEP_DEAD)
       .map(({ attempt }) => ({ type: 'removeContainer', container: name, attempt }) as const),
   );
 }

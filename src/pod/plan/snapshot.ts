@@ -15,6 +15,8 @@ export interface Snapshot {
   readonly nowMs: number;
   /** When volume content falls due for renewal (tokens). */
   readonly refreshAtMs: number | undefined;
+  /** Containers whose newest incarnation was made from another image than the spec has now (reference 0.3: container hash). */
+  readonly changed: ReadonlySet<string>;
   /** Longest crash-loop delay (KubeletConfiguration crashLoopBackOff.maxContainerRestartPeriod). */
   readonly maxBackoffMs: number;
 }

@@ -1,3 +1,4 @@
+import type { ObservedContainer } from '../../../providers/contract/index.ts';
 import { earliest, type Plan, type StopAction } from './actions.ts';
 import { mayRun, type Snapshot, stopKey } from './snapshot.ts';
 
@@ -14,25 +15,39 @@ export function graceOf(snapshot: Snapshot): number {
 }
 
 /** Asks every container that may run to stop, in parallel, and kills those whose grace period is over. */
-export function stopContainers(snapshot: Snapshot): {
+export function stopContainers(snapshot: Snapshot): Stops {
+  const running = (snapshot.observed?.containers ?? []).filter(mayRun);
+  return merge(running.map((container) => stopContainer(snapshot, container, graceOf(snapshot))));
+}
+
+/** The same for one container; `why` is told where the pod itself goes on. */
+export function stopContainer(
+  snapshot: Snapshot,
+  { name, attempt }: ObservedContainer,
+  grace: number,
+  why?: string,
+): Stops {
+  const graceSeconds = Math.max(MINIMUM_GRACE_SECONDS, grace);
+  const pending = snapshot.memory.stops.get(stopKey(name, attempt));
+  const action = { type: 'stopContainer', container: name, attempt, ...(why === undefined ? {} : { why }) } as const;
+  if (pending === undefined || (pending.killedAtMs === undefined && graceSeconds < pending.graceSeconds)) {
+    return { actions: [{ ...action, graceSeconds }], wakeAtMs: undefined };
+  }
+  const dueAtMs = pending.killedAtMs === undefined ? pending.deadlineMs : pending.killedAtMs + KILL_AGAIN_MS;
+  if (snapshot.nowMs >= dueAtMs) return { actions: [{ ...action, graceSeconds: 0 }], wakeAtMs: undefined };
+  return { actions: [], wakeAtMs: dueAtMs };
+}
+
+export interface Stops {
   readonly actions: readonly StopAction[];
   readonly wakeAtMs: number | undefined;
-} {
-  const actions: StopAction[] = [];
-  let wakeAtMs: number | undefined;
-  const graceSeconds = Math.max(MINIMUM_GRACE_SECONDS, graceOf(snapshot));
-  for (const { name, attempt, ...rest } of snapshot.observed?.containers ?? []) {
-    if (!mayRun({ name, attempt, ...rest })) continue;
-    const pending = snapshot.memory.stops.get(stopKey(name, attempt));
-    if (pending === undefined || (pending.killedAtMs === undefined && graceSeconds < pending.graceSeconds)) {
-      actions.push({ type: 'stopContainer', container: name, attempt, graceSeconds });
-      continue;
-    }
-    const dueAtMs = pending.killedAtMs === undefined ? pending.deadlineMs : pending.killedAtMs + KILL_AGAIN_MS;
-    if (snapshot.nowMs >= dueAtMs) actions.push({ type: 'stopContainer', container: name, attempt, graceSeconds: 0 });
-    else wakeAtMs = earliest(wakeAtMs, dueAtMs);
-  }
-  return { actions, wakeAtMs };
+}
+
+function merge(stops: readonly Stops[]): Stops {
+  return {
+    actions: stops.flatMap(({ actions }) => actions),
+    wakeAtMs: earliest(...stops.map(({ wakeAtMs }) => wakeAtMs)),
+  };
 }
 
 /**

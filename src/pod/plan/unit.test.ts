@@ -25,6 +25,7 @@ function planned(overrides: Partial<Snapshot> = {}) {
     memory: READY,
     nowMs: NOW,
     refreshAtMs: undefined,
+    changed: new Set(),
     maxBackoffMs: 300_000,
     ...overrides,
   };
