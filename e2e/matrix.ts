@@ -12,18 +12,24 @@ interface ProviderCase extends Backend {
 
 const pullErrors = { [ABSENT_IMAGE]: { code: 'ImageNotFound', message: 'connect: connection refused' } };
 
+/** What `realContainers` means, for suites that bring an engine or a control plane of their own. */
+export const REAL: ProviderCase = {
+  name: 'docker',
+  provider: 'docker',
+  offers: ['realContainers', 'imagePulls', 'containerRestarts', 'outlivesProcess'],
+};
+
+/** The provider to take where it does not matter: in memory, with containers one by one. */
+export const SIMULATED: ProviderCase = {
+  name: 'fake',
+  provider: 'fake',
+  providerConfig: { kind: 'container', pullErrors },
+  offers: ['imagePulls', 'containerRestarts'],
+};
+
 const CASES: readonly ProviderCase[] = [
-  {
-    name: 'docker',
-    provider: 'docker',
-    offers: ['realContainers', 'imagePulls', 'containerRestarts', 'outlivesProcess'],
-  },
-  {
-    name: 'fake',
-    provider: 'fake',
-    providerConfig: { kind: 'container', pullErrors },
-    offers: ['imagePulls', 'containerRestarts'],
-  },
+  REAL,
+  SIMULATED,
   { name: 'fake-pod', provider: 'fake', providerConfig: { kind: 'pod' }, offers: [] },
 ];
 
@@ -97,7 +103,12 @@ export async function inNamespace(options: Omit<SceneOptions, 'namespace'>, body
 }
 
 /** The tests are over and their namespaces deleted: soon no pod may be left on the node, and nothing of any pod on the engine. */
-export async function expectCleanNode(bed: TestBed, { nodeName }: Outrigger, kube = bed.kube, docker = bed.docker) {
+export async function expectCleanNode(
+  bed: TestBed,
+  { nodeName }: Pick<Outrigger, 'nodeName'>,
+  kube = bed.kube,
+  docker = bed.docker,
+) {
   await waitFor(
     async () => (await kube.list('Pod', undefined, { fieldSelector: `spec.nodeName=${nodeName}` })).length === 0,
     { what: `the pods of ${nodeName} to be gone`, timeoutMs: PATIENCE_MS },

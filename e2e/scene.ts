@@ -79,6 +79,11 @@ export interface SceneOptions {
   readonly backend: Backend;
 }
 
+export interface SiblingOptions {
+  readonly args?: readonly string[];
+  readonly identity?: 'service-account';
+}
+
 /** What a test sees: one namespace of its own and one node. */
 export class Scene implements Place {
   readonly bed: TestBed;
@@ -87,20 +92,32 @@ export class Scene implements Place {
   readonly namespace: string;
   readonly outrigger: Outrigger;
   readonly docker: DockerHttp;
-  readonly provider: Backend['provider'];
-  readonly providerConfig: object;
-  readonly #offers: readonly Need[];
+  readonly #options: SceneOptions;
 
-  constructor({ bed, outrigger, namespace, kube = bed.kube, docker = bed.docker, backend }: SceneOptions) {
+  constructor(options: SceneOptions) {
+    const { bed, outrigger, namespace, kube = bed.kube, docker = bed.docker } = options;
+    this.#options = options;
     this.bed = bed;
-    this.provider = backend.provider;
-    this.providerConfig = backend.providerConfig ?? {};
-    this.#offers = backend.offers;
     this.kube = kube;
     this.docker = docker;
     this.outrigger = outrigger;
     this.node = outrigger.nodeName;
     this.namespace = namespace;
+  }
+
+  /** Another node of the same provider, for a test that ill-treats it; it ends with the suite. */
+  async startNode(suffix: string, options: SiblingOptions = {}): Promise<Outrigger> {
+    const { provider, providerConfig } = this.#options.backend;
+    return await this.bed.startNode(`${this.node}-${suffix}`, {
+      provider,
+      ...(providerConfig === undefined ? {} : { providerConfig }),
+      ...options,
+    });
+  }
+
+  /** The same namespace as seen by another node. */
+  on(outrigger: Outrigger): Scene {
+    return new Scene({ ...this.#options, outrigger });
   }
 
   async create(name: string, container: Partial<Container> = {}, spec: Spec = {}): Promise<StoredPod> {
@@ -142,9 +159,13 @@ export class Scene implements Place {
     return this.kube.logs(name, options, this.namespace);
   }
 
+  get provider(): string {
+    return this.#options.backend.provider;
+  }
+
   /** Whether the provider offers what a part of a scenario needs (matrix.ts). */
   offers(need: Need): boolean {
-    return this.#offers.includes(need);
+    return this.#options.backend.offers.includes(need);
   }
 
   /** What the engine holds for a pod, sandbox included. */

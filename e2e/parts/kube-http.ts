@@ -57,18 +57,23 @@ export class KubeHttp {
   open({ method, path, body, contentType = 'application/json', signal }: HttpRequest): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const headers = { ...this.#options.headers, Accept: 'application/json' };
+      const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
       const sent = request(
         `${this.url}${path}`,
         {
           ...this.#options,
           method,
-          headers: body === undefined ? headers : { ...headers, 'Content-Type': contentType },
+          // Node announces no length for a DELETE by itself, and what is not announced is not read.
+          headers:
+            content === undefined
+              ? headers
+              : { ...headers, 'Content-Type': contentType, 'Content-Length': content.length },
           ...(signal === undefined ? {} : { signal }),
         },
         resolve,
       );
       sent.once('error', (error) => reject(new Error(`${method} ${path}: ${error.message}`, { cause: error })));
-      sent.end(body === undefined ? undefined : JSON.stringify(body));
+      sent.end(content);
     });
   }
 
