@@ -160,6 +160,14 @@ describe('a pod that should run', () => {
     ]);
   });
 
+  it('asks for an image again only when its time has come (reference 2.5)', () => {
+    const starts = new Map([['c', { reason: 'ErrImagePull', message: 'm', failures: 1, retryAtMs: NOW + 1_000 }]]);
+    const memory = { ...READY, starts };
+    expect(planContainers(snapshot({ observed: sandbox(), memory }))).toEqual({ actions: [], wakeAtMs: NOW + 1_000 });
+    expect(actions({ observed: sandbox(makeObservedContainer('c', exited(1))), memory })).toEqual([]);
+    expect(actions({ observed: sandbox(), memory, nowMs: NOW + 1_000 })).toEqual(['pull c', 'start c#0']);
+  });
+
   it('keeps the newest dead incarnation (reference 7.9)', () => {
     const dead = [0, 1, 2].map((attempt) => makeObservedContainer('c', exited(1), { attempt }));
     const live = makeObservedContainer('c', running(), { attempt: 3 });
@@ -262,10 +270,13 @@ describe('a pod to be deleted', () => {
     ]);
   });
 
-  it('passes a shorter grace period on', () => {
-    expect(actions({ stop: { type: 'delete', graceSeconds: 3 }, observed: live, memory: { ...READY, stops } })).toEqual(
-      ['stop a#0 3s', 'stop b#0 3s'],
-    );
+  it('is hurried only when its object is gone (oracle case 047)', () => {
+    const memory = { ...READY, stops };
+    expect(actions({ stop: { type: 'delete', graceSeconds: 3 }, observed: live, memory })).toEqual([]);
+    expect(actions({ stop: { type: 'removed', graceSeconds: 3 }, observed: live, memory })).toEqual([
+      'stop a#0 3s',
+      'stop b#0 3s',
+    ]);
   });
 
   it('ends its sandbox, writes the final status, cleans the backend, and only then deletes the object (reference 1.10)', () => {

@@ -114,8 +114,8 @@ function planStart(snapshot: Snapshot, need: Extract<Need, { type: 'start' }>): 
   }
   const failure = memory.starts.get(container);
   // A start that left a container behind waits by the crash-loop clock above; other failures have a time of their own.
-  if (failure !== undefined && failure.attempt !== last?.attempt && nowMs < failure.retryAtMs)
-    return plan([], failure.retryAtMs);
+  const leftBehind = failure?.attempt !== undefined && failure.attempt === last?.attempt;
+  if (failure !== undefined && !leftBehind && nowMs < failure.retryAtMs) return plan([], failure.retryAtMs);
   return plan([
     { type: 'pullImage', container },
     { type: 'startContainer', container, attempt },

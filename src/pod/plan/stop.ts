@@ -1,5 +1,6 @@
 import type { ObservedContainer } from '../../../providers/contract/index.ts';
 import { earliest, type Plan, type StopAction } from './actions.ts';
+import type { PendingStop } from './memory.ts';
 import { mayRun, type Snapshot, stopKey } from './snapshot.ts';
 
 /** The kubelet never gives a container less than this (reference 2.10). */
@@ -30,12 +31,20 @@ export function stopContainer(
   const graceSeconds = Math.max(MINIMUM_GRACE_SECONDS, grace);
   const pending = snapshot.memory.stops.get(stopKey(name, attempt));
   const action = { type: 'stopContainer', container: name, attempt, ...(why === undefined ? {} : { why }) } as const;
-  if (pending === undefined || (pending.killedAtMs === undefined && graceSeconds < pending.graceSeconds)) {
+  if (pending === undefined || isHurried(snapshot, pending, graceSeconds)) {
     return { actions: [{ ...action, graceSeconds }], wakeAtMs: undefined };
   }
   const dueAtMs = pending.killedAtMs === undefined ? pending.deadlineMs : pending.killedAtMs + KILL_AGAIN_MS;
   if (snapshot.nowMs >= dueAtMs) return { actions: [{ ...action, graceSeconds: 0 }], wakeAtMs: undefined };
   return { actions: [], wakeAtMs: dueAtMs };
+}
+
+/**
+ * Whether a stop under way is to be cut short. Only when the object is gone: a second deletion with a shorter grace period leaves
+ * the first one's running on the kubelet, too (its call to the runtime is not cut; oracle case 047).
+ */
+export function isHurried({ stop }: Snapshot, pending: PendingStop, graceSeconds: number): boolean {
+  return stop?.type === 'removed' && pending.killedAtMs === undefined && graceSeconds < pending.graceSeconds;
 }
 
 export interface Stops {

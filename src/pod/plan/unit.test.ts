@@ -64,14 +64,14 @@ describe('a pod on a backend that runs whole pods', () => {
     ]);
   });
 
-  it('is stopped once, again only with a smaller grace, then removed and deleted', () => {
+  it('is stopped once, again only when its object is gone, then removed and deleted', () => {
     const stop = { type: 'delete', graceSeconds: 30 } as const;
     expect(planned({ stop, observed: live }).actions).toEqual([{ type: 'stopPod', graceSeconds: 30 }]);
     const memory = { ...READY, stops: new Map([['*#0', { graceSeconds: 30, deadlineMs: NOW + 30_000 }]]) };
     expect(planned({ stop, observed: live, memory }).actions).toEqual([]);
-    expect(planned({ stop: { ...stop, graceSeconds: 2 }, observed: live, memory }).actions).toEqual([
-      { type: 'stopPod', graceSeconds: 2 },
-    ]);
+    expect(planned({ stop: { ...stop, graceSeconds: 2 }, observed: live, memory }).actions).toEqual([]);
+    const gone = { type: 'removed', graceSeconds: 2 } as const;
+    expect(planned({ stop: gone, observed: live, memory }).actions).toEqual([{ type: 'stopPod', graceSeconds: 2 }]);
     expect(planned({ stop, observed: ended(143) }).actions).toEqual([{ type: 'writeFinalStatus' }]);
     expect(planned({ stop, observed: ended(143), memory: { ...READY, finalWritten: true } }).actions).toEqual([
       { type: 'removePod' },

@@ -4,7 +4,7 @@ import { shouldRestart } from '../../model/restart.ts';
 import { type Plan, plan } from './actions.ts';
 import { restartAtMs } from './restart.ts';
 import { incarnations, mayRun, type Snapshot, statusOf, stopKey, volumesDueAtMs } from './snapshot.ts';
-import { afterStop, graceOf } from './stop.ts';
+import { afterStop, graceOf, isHurried } from './stop.ts';
 
 /** Key of the whole unit in memory's stop and back-off tables; not a valid container name, so it cannot meet one. */
 export const UNIT = '*';
@@ -51,7 +51,7 @@ function planEnd(snapshot: Snapshot): Plan {
   const graceSeconds = graceOf(snapshot);
   const pending = memory.stops.get(stopKey(UNIT, observed.attempt));
   // The backend keeps the time of a pod-level stop; a smaller grace is passed on (contract: StopRequest).
-  if (pending !== undefined && graceSeconds >= pending.graceSeconds) return plan([]);
+  if (pending !== undefined && !isHurried(snapshot, pending, graceSeconds)) return plan([]);
   return plan([{ type: 'stopPod', graceSeconds }]);
 }
 
