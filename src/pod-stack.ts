@@ -10,7 +10,7 @@ import type { Reflector } from './kube/reflector.ts';
 import type { ServiceStore } from './kube/services.ts';
 import { TokenApi } from './kube/tokens.ts';
 import type { Rejection } from './model/intent.ts';
-import { type Container, type Pod, restartPolicy } from './model/pod.ts';
+import { type Container, graceSeconds, type Pod, restartPolicy } from './model/pod.ts';
 import type { NodeFacts } from './model/stores.ts';
 import { Pleg } from './pleg/pleg.ts';
 import { admit } from './pod/admit.ts';
@@ -32,8 +32,6 @@ import { Volumes } from './volumes/volumes.ts';
 
 /** Driving calls at a time on one backend: enough to start a ReplicaSet quickly, not so many that each of them crawls. */
 const DRIVING_CALLS = 16;
-/** Grace period where the spec has none (API default). */
-const DEFAULT_GRACE_SECONDS = 30;
 
 export interface PodStackOptions {
   readonly nodeName: string;
@@ -201,7 +199,7 @@ export class PodStack {
       sandbox: buildSandbox({ pod, attempt: 0, volumes: [], facts, dns, hintsPrefix: `${provider.name}.outrigger/` }),
       containers: pod.spec.containers.flatMap((container) => outlineContainer(pod, container)),
       restartPolicy: restartPolicy(pod),
-      graceSeconds: pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS,
+      graceSeconds: graceSeconds(pod),
       registryAuth: [],
     };
   }

@@ -12,6 +12,7 @@ import { PodStack } from './pod-stack.ts';
 import type { HealthCheck } from './server/health.ts';
 import { KubeletServer } from './server/server.ts';
 import type { Logger } from './telemetry/logger.ts';
+import { untilAborted } from './util/abort.ts';
 import type { Clock } from './util/clock.ts';
 
 /** Events that are queued when the process ends get this long to leave. */
@@ -90,9 +91,9 @@ export class VirtualNode {
     const { signal, log } = this.#options;
     const known = Promise.withResolvers<void>();
     const stopListening = agent.onFactsChanged(() => known.resolve());
-    signal.addEventListener('abort', () => known.resolve(), { once: true });
     if (agent.facts() !== undefined) known.resolve();
-    await Promise.race([Promise.all([this.pods.synced(), known.promise]), aborted(signal)]);
+    // Only the signal can make it reject.
+    await untilAborted(Promise.all([this.pods.synced(), known.promise]), signal).catch(() => undefined);
     stopListening();
     if (signal.aborted) return;
     this.pods.workers.open();
@@ -152,11 +153,4 @@ export class VirtualNode {
       log,
     });
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

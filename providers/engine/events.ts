@@ -4,6 +4,7 @@ import { LABEL } from '../shared/unit-labels.ts';
 import { asReadable, streamFailure } from './calls.ts';
 import type { DetailsCache } from './details-cache.ts';
 import type { Engine } from './engine.ts';
+import { parseJsonLine } from './json-line.ts';
 import { labelFilter } from './units.ts';
 
 /** Longest event; the labels of a container travel with it. */
@@ -43,13 +44,8 @@ export async function* watchEvents(
 }
 
 export function parseEvent(line: string): { readonly id: string; readonly uid: PodUid } | undefined {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-  if (typeof parsed !== 'object' || parsed === null) return undefined;
+  const parsed = parseJsonLine(line);
+  if (parsed === undefined) return undefined;
   // Foreign data: every field is checked before it is used.
   const event = parsed as { Action?: unknown; Actor?: { ID?: unknown; Attributes?: Record<string, unknown> } };
   const uid = event.Actor?.Attributes?.[LABEL.podUid];

@@ -1,15 +1,11 @@
 import { ProviderError } from '../contract/index.ts';
 import { engineFailure } from './errors.ts';
+import { parseJsonLine } from './json-line.ts';
 
 /** An error that the engine wrote into the progress of a pull; undefined for progress. */
 export function pullFailure(line: string): string | undefined {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-  if (typeof parsed !== 'object' || parsed === null) return undefined;
+  const parsed = parseJsonLine(line);
+  if (parsed === undefined) return undefined;
   const { error, errorDetail } = parsed as { error?: unknown; errorDetail?: { message?: unknown } };
   if (typeof errorDetail?.message === 'string') return errorDetail.message;
   return typeof error === 'string' ? error : undefined;

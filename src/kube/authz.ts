@@ -1,4 +1,5 @@
 import type { Clock } from '../util/clock.ts';
+import { Lru } from '../util/lru.ts';
 import type { Requester } from './client.ts';
 
 /** Who asks, as a client certificate or a token says. */
@@ -23,7 +24,7 @@ export class NodeAuthorizer {
   readonly #client: Requester;
   readonly #nodeName: string;
   readonly #clock: Clock;
-  readonly #answers = new Map<string, { readonly allowed: boolean; readonly untilMs: number }>();
+  readonly #answers = new Lru<string, { readonly allowed: boolean; readonly untilMs: number }>(CACHE_LIMIT);
 
   constructor(client: Requester, nodeName: string, clock: Clock) {
     this.#client = client;
@@ -42,8 +43,6 @@ export class NodeAuthorizer {
     const known = this.#answers.get(key);
     if (known !== undefined && nowMs < known.untilMs) return known.allowed;
     const allowed = await this.#ask(user, access, signal);
-    this.#answers.delete(key);
-    if (this.#answers.size >= CACHE_LIMIT) this.#forgetOldest();
     this.#answers.set(key, { allowed, untilMs: nowMs + (allowed ? ALLOWED_MS : DENIED_MS) });
     return allowed;
   }
@@ -63,11 +62,5 @@ export class NodeAuthorizer {
       signal,
     });
     return review.status?.allowed === true && review.status.denied !== true;
-  }
-
-  /** A Map iterates in order of insertion. */
-  #forgetOldest(): void {
-    const [oldest] = this.#answers.keys();
-    if (oldest !== undefined) this.#answers.delete(oldest);
   }
 }

@@ -187,8 +187,7 @@ describe.each(['node identity', 'service account'])('the API server, with a %s',
     const pod = await bind('edited');
     await writer.flush(pod, { phase: 'Running', message: 'mine' }, { signal });
     const before = (await kube.get('Pod', 'edited', namespace)).metadata.resourceVersion;
-    writer.submit(pod, { phase: 'Running', message: 'mine' });
-    await writer.drain({ signal });
+    await writer.flush(pod, { phase: 'Running', message: 'mine' }, { signal });
     expect((await kube.get('Pod', 'edited', namespace)).metadata.resourceVersion).toBe(before);
     const theirs = { status: { message: 'theirs' } };
     await kube.patch('Pod', 'edited', theirs, { namespace, type: 'strategic', subresource: 'status' });

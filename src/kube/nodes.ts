@@ -55,15 +55,6 @@ export class NodeApi {
     return this.#client.request<Node>({ method: 'POST', path: clusterScoped('nodes'), body, signal });
   }
 
-  patchMetadata(name: string, metadata: NodeMetadataPatch, { signal }: Options): Promise<Node> {
-    return this.#patch(clusterScoped('nodes', name), { metadata }, signal);
-  }
-
-  /** Also `spec` fields that the kubelet owns on an existing Node (podCIDR is not one of them; providerID is). */
-  patchSpec(name: string, spec: { readonly providerID?: string }, { signal }: Options): Promise<Node> {
-    return this.#patch(clusterScoped('nodes', name), { spec }, signal);
-  }
-
   /** See `nodeStatusPatch`. Labels and annotations travel in the same call (reference 5.8). */
   patchStatus(
     name: string,
@@ -71,13 +62,9 @@ export class NodeApi {
     { previous, metadata, signal }: Options & { readonly previous?: NodeStatus; readonly metadata?: NodeMetadataPatch },
   ): Promise<Node> {
     const body = { ...(metadata === undefined ? {} : { metadata }), status: nodeStatusPatch(next, previous) };
-    return this.#patch(clusterScoped('nodes', name, 'status'), body, signal);
-  }
-
-  #patch(path: string, body: unknown, signal: AbortSignal): Promise<Node> {
     return this.#client.request<Node>({
       method: 'PATCH',
-      path,
+      path: clusterScoped('nodes', name, 'status'),
       contentType: STRATEGIC_MERGE_PATCH,
       body,
       signal,

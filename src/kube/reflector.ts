@@ -61,10 +61,6 @@ export class Reflector<T extends Reflected> {
     return this.#synced.promise;
   }
 
-  get size(): number {
-    return this.#known.size;
-  }
-
   /** How often a watch was opened again after the first one. */
   get restarts(): number {
     return Math.max(0, this.#watches - 1);

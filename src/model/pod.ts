@@ -61,6 +61,11 @@ export function restartPolicy(pod: Pod): RestartPolicy {
   return policy === 'OnFailure' || policy === 'Never' ? policy : 'Always';
 }
 
+/** Also filled by the API server; 30 is the API's default. */
+export function graceSeconds(pod: Pod): number {
+  return pod.spec.terminationGracePeriodSeconds ?? 30;
+}
+
 /** Seconds precision, as every time in a pod status (reference 1.3). */
 export function toTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;

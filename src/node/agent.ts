@@ -4,6 +4,7 @@ import type { LeaseApi } from '../kube/nodes.ts';
 import type { Node } from '../model/pod.ts';
 import type { NodeFacts } from '../model/stores.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { untilAborted } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
 import { RuntimeHealth } from './health.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -110,11 +111,6 @@ export class NodeAgent {
     return this.#node?.metadata.uid;
   }
 
-  /** Resolves when the Node object is there for the first time; rejects only with the signal's reason. */
-  registered({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    return untilAborted(this.#registered.promise, signal);
-  }
-
   /** Reads the Node anew before a pod is refused for what the cached one says (reference 6.2, NodeAffinity). */
   async refresh({ signal }: { readonly signal: AbortSignal }): Promise<NodeFacts | undefined> {
     const { nodes, config } = this.#options;
@@ -155,16 +151,4 @@ export class NodeAgent {
     const { config, provider, networks } = this.#options;
     return podNetwork(config, provider.traits.network.subnet, node, networks);
   }
-}
-
-function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(() => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    }, reject);
-  });
 }

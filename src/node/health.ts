@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type HostReport, isProviderError } from '../../providers/contract/index.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { ChildAbort } from '../util/abort.ts';
+import { ChildAbort, untilAborted } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage } from '../util/errors.ts';
 import type { RuntimeState } from './conditions.ts';
@@ -68,7 +68,7 @@ export class RuntimeHealth {
     const cancel = clock.timer(DEADLINE_MS, () => call.abort(late));
     const askedAt = clock.now();
     try {
-      this.#good(await withSignal(provider.describeHost({ signal: call.signal }), call.signal));
+      this.#good(await untilAborted(provider.describeHost({ signal: call.signal }), call.signal));
     } catch (error) {
       if (signal.aborted) return;
       if (call.signal.aborted) this.#silent(askedAt, late);
@@ -113,13 +113,4 @@ export class RuntimeHealth {
     this.#first.resolve();
     if (changed) onChange();
   }
-}
-
-/** A provider that ignores its signal must not hold the loop. The late answer is nobody's any more. */
-function withSignal<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { HostReport } from '../../providers/contract/index.ts';
 import type { NodeStatus } from '../kube/nodes.ts';
 import type { Node } from '../model/pod.ts';
+import { isRecord } from '../util/is-record.ts';
 import { nodeConditions, sameConditions } from './conditions.ts';
 import {
   addresses,
@@ -54,10 +55,6 @@ export function changedStatus(existing: Node, next: NodeStatus): NodeStatus | un
 
 /** Lists equal as a whole, objects in the keys that are ours: the server may hold more (nodeInfo.swap). */
 function covers(before: unknown, next: unknown): boolean {
-  if (Array.isArray(next) || !isObject(next)) return isDeepStrictEqual(before ?? [], next);
-  return isObject(before) && Object.entries(next).every(([key, value]) => covers(before[key], value));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+  if (Array.isArray(next) || !isRecord(next)) return isDeepStrictEqual(before ?? [], next);
+  return isRecord(before) && Object.entries(next).every(([key, value]) => covers(before[key], value));
 }

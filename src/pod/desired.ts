@@ -1,10 +1,7 @@
 import type { PodUid } from '../../providers/contract/index.ts';
 import type { StopIntent } from '../model/intent.ts';
-import { type Pod, podUid } from '../model/pod.ts';
+import { graceSeconds, type Pod, podUid } from '../model/pod.ts';
 import type { DesiredPod, DesiredStore } from '../model/stores.ts';
-
-/** Grace period of a pod that nobody gave one (API default of terminationGracePeriodSeconds). */
-const DEFAULT_GRACE_SECONDS = 30;
 
 /**
  * What the API server wants on this node, by UID. A pod whose object is gone stays here with the intent 'removed' until its
@@ -45,14 +42,12 @@ export class DesiredPods implements DesiredStore {
     const old = this.#pods.get(uid);
     if (old === undefined) return;
     // The kubelet kills a removed pod with what is left of its grace period, at least 1 s (reference 1.10.5, 2.10).
-    const graceSeconds = effectiveGrace(
-      pod.metadata.deletionGracePeriodSeconds ??
-        old.pod.metadata.deletionGracePeriodSeconds ??
-        old.pod.spec.terminationGracePeriodSeconds,
+    const grace = effectiveGrace(
+      pod.metadata.deletionGracePeriodSeconds ?? old.pod.metadata.deletionGracePeriodSeconds ?? graceSeconds(old.pod),
     );
     this.#pods.set(uid, {
       pod: old.pod,
-      stop: { type: 'removed', graceSeconds: Math.min(graceSeconds, old.stop?.graceSeconds ?? graceSeconds) },
+      stop: { type: 'removed', graceSeconds: Math.min(grace, old.stop?.graceSeconds ?? grace) },
     });
     this.#notify(uid, old.stop === undefined ? 'stop' : 'spec');
   }
@@ -67,13 +62,13 @@ function deleteIntent(pod: Pod): StopIntent | undefined {
   if (pod.metadata.deletionTimestamp === undefined) return undefined;
   return {
     type: 'delete',
-    graceSeconds: effectiveGrace(pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds),
+    graceSeconds: effectiveGrace(pod.metadata.deletionGracePeriodSeconds ?? graceSeconds(pod)),
   };
 }
 
 /** At least one second, whatever was asked for (reference 2.10). */
-function effectiveGrace(seconds: number | undefined): number {
-  return Math.max(1, seconds ?? DEFAULT_GRACE_SECONDS);
+function effectiveGrace(seconds: number): number {
+  return Math.max(1, seconds);
 }
 
 /** One-way: a stop is never taken back and its grace period only shrinks. */

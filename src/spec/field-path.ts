@@ -1,5 +1,5 @@
 import type { Pod } from '../model/pod.ts';
-import { goQuote } from './go-quote.ts';
+import { goQuote } from '../util/go-quote.ts';
 
 const SUBSCRIPT = /^(metadata\.(?:labels|annotations))\['(.+)'\]$/s;
 

@@ -1,4 +1,5 @@
 import type { ProviderTraits } from '../../providers/contract/index.ts';
+import { isRecord } from '../util/is-record.ts';
 
 export interface Unsupported {
   /** As the API names fields: `spec.containers[0].resources.limits[nvidia.com/gpu]`. */
@@ -92,8 +93,4 @@ function isEmpty(value: unknown): boolean {
     value === '' ||
     (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
   );
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

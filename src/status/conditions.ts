@@ -12,7 +12,7 @@ import { isSidecar } from '../model/restart.ts';
 import type { Phase } from './phase.ts';
 
 /** Types that only the kubelet writes (reference 1.2). Every other one belongs to somebody else and is copied through. */
-const OWNED: ReadonlySet<string> = new Set([
+export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
   'PodScheduled',
   'Ready',
   'Initialized',
@@ -86,7 +86,7 @@ function isReadiness(type: string): boolean {
 }
 
 export function foreignConditions(pod: Pod): PodCondition[] {
-  return (pod.status?.conditions ?? []).filter(({ type }) => !OWNED.has(type));
+  return (pod.status?.conditions ?? []).filter(({ type }) => !OWN_CONDITIONS.has(type));
 }
 
 /** The time moves with the status alone, not with reason or message (reference 1.3). */

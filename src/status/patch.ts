@@ -1,16 +1,6 @@
 import type { PodCondition, PodStatus } from '../model/pod.ts';
-
-/** Conditions that the kubelet writes (reference 1.2). All others belong to somebody else and are left alone. */
-const OWN_CONDITIONS: ReadonlySet<string> = new Set([
-  'PodScheduled',
-  'Ready',
-  'Initialized',
-  'ContainersReady',
-  'PodResizeInProgress',
-  'PodResizePending',
-  'PodReadyToStartContainers',
-  'AllContainersRestarting',
-]);
+import { isRecord } from '../util/is-record.ts';
+import { OWN_CONDITIONS } from './conditions.ts';
 
 /** Shared with the eviction API and the scheduler: only the kubelet's own word is ours, and it is never taken back. */
 const isOwnDisruption = (condition: PodCondition): boolean =>
@@ -96,7 +86,7 @@ function ipListPatch(
 function difference(from: unknown, to: unknown): unknown {
   if (same(from, to)) return undefined;
   if (isEmpty(to)) return null;
-  if (!isObject(from) || !isObject(to)) return to;
+  if (!isRecord(from) || !isRecord(to)) return to;
   const changes: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
     const change = difference(from[key], to[key]);
@@ -111,7 +101,7 @@ function same(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((item, index) => same(item, b[index]));
   }
-  if (!isObject(a) || !isObject(b)) return false;
+  if (!isRecord(a) || !isRecord(b)) return false;
   for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
     if (same(a[key], b[key])) continue;
     if (key === 'lastState' && isBlank(a[key]) && isBlank(b[key])) continue;
@@ -125,9 +115,5 @@ function isEmpty(value: unknown): boolean {
 }
 
 function isBlank(value: unknown): boolean {
-  return isEmpty(value) || (isObject(value) && Object.keys(value).length === 0);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isEmpty(value) || (isRecord(value) && Object.keys(value).length === 0);
 }

@@ -239,15 +239,6 @@ describe('StatusWriter', () => {
     expect(api.calls).toHaveLength(1);
     expect(writer.pending).toBe(0);
   });
-
-  it('drains: resolves when everything is acknowledged', async () => {
-    const release = api.hold();
-    for (const name of ['a', 'b', 'c']) writer.submit(api.add(name), { phase: 'Running' });
-    const drained = writer.drain({ signal });
-    release();
-    await drained;
-    expect(writer.pending).toBe(0);
-  });
 });
 
 /** Pods in memory that take patches of plain fields (the merging of lists is the real API server's, see the integration test). */

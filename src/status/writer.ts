@@ -94,11 +94,6 @@ export class StatusWriter implements StatusSink {
     this.#advance(entry);
   }
 
-  /** Resolves when everything submitted so far is acknowledged; for an orderly stop. */
-  async drain({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    await Promise.all([...this.#entries.values()].map((entry) => entry.acknowledged(signal)));
-  }
-
   #entry(pod: Pod): StatusEntry {
     const uid = podUid(pod);
     let entry = this.#entries.get(uid);

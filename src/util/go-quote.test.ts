@@ -1,16 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { goQuote } from './go-quote.ts';
 
-describe('goQuote', () => {
-  it.each([
-    ['plain', '"plain"'],
-    ['two words', '"two words"'],
-    ['a"b\\c', '"a\\"b\\\\c"'],
-    ['line\nbreak\ttab', '"line\\nbreak\\ttab"'],
-    ['\x00\x7f', '"\\x00\\x7f"'],
-    ['ü 漢', '"ü 漢"'],
-    ['\u00a0\u200b', '"\\u00a0\\u200b"'],
-  ])('writes %j as Go does', (text, quoted) => {
-    expect(goQuote(text)).toBe(quoted);
-  });
+// Expected texts printed by fmt.Sprintf("%q", …).
+it.each([
+  ['plain text', '"plain text"'],
+  ['', '""'],
+  ['a"b\\c', '"a\\"b\\\\c"'],
+  ['line\nnext\ttab\r', '"line\\nnext\\ttab\\r"'],
+  ['\x07\b\f\v\x00\x1b\x7f', '"\\a\\b\\f\\v\\x00\\x1b\\x7f"'],
+  ['grün 日本 🙂', '"grün 日本 🙂"'],
+  ['\u00a0\u200b\ufeff', '"\\u00a0\\u200b\\ufeff"'],
+  ['\u{e0001}', '"\\U000e0001"'],
+])('quotes %j as Go does', (text, expected) => {
+  expect(goQuote(text)).toBe(expected);
 });

@@ -7,10 +7,6 @@ export class Lru<K, V> {
     this.#limit = limit;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   /** Counts as a touch. */
   get(key: K): V | undefined {
     const value = this.#entries.get(key);
@@ -27,9 +23,5 @@ export class Lru<K, V> {
     if (this.#entries.size <= this.#limit) return;
     const oldest = this.#entries.keys().next();
     if (!oldest.done) this.#entries.delete(oldest.value);
-  }
-
-  delete(key: K): void {
-    this.#entries.delete(key);
   }
 }

@@ -16,10 +16,6 @@ export class Mailbox<Key> {
     this.#handle = handle;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   post(key: Key): void {
     if (this.#closed) return;
     const entry = this.#entry(key);
