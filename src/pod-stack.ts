@@ -70,8 +70,7 @@ export class PodStack {
       desired: this.desired,
       observed: this.pleg,
       backend: this.pleg,
-      plan: (snapshot) =>
-        provider.kind === 'container' ? planContainers(snapshot) : planUnit(snapshot, provider.containerRestart),
+      plan: provider.kind === 'container' ? planContainers : planUnit,
       execute: (action, turn) => executor.run(action, turn),
       status: this.writer,
       volumes: deps.volumes,
@@ -97,6 +96,11 @@ export class PodStack {
   /** Resolves when the API server and the backend have both been listed once. */
   async synced(): Promise<void> {
     await Promise.all([this.#source.synced, this.pleg.synced]);
+  }
+
+  /** Milliseconds since the API server last said anything about pods; undefined before the first word. */
+  get watchAgeMs(): number | undefined {
+    return this.#source.lastByteAgeMs;
   }
 
   /** The pod that has this name now: of several with the same name, the one that the API server still knows. */

@@ -17,6 +17,8 @@ import type { Clock } from './util/clock.ts';
 
 /** Events that are queued when the process ends get this long to leave. */
 const DRAIN_MS = 2_000;
+/** The watch of pods hears a bookmark each minute, and comes back within seconds where there is somebody to answer. */
+const WATCH_SILENCE_MS = 600_000;
 
 export interface VirtualNodeOptions {
   readonly config: Config;
@@ -62,11 +64,18 @@ export class VirtualNode {
   /** What `/healthz` asks of this node. */
   get checks(): readonly HealthCheck[] {
     const { node, clock } = this.#options;
-    const check = (): string | undefined => {
+    const pleg = (): string | undefined => {
       const { healthy, lastSeenMs } = this.pods.pleg.health();
       return healthy ? undefined : `pleg was last seen active ${Math.round((clock.now() - lastSeenMs) / 1000)} s ago`;
     };
-    return [{ name: `pleg-${node.name}`, check }];
+    const watch = (): string | undefined => {
+      const ageMs = this.pods.watchAgeMs ?? 0;
+      return ageMs <= WATCH_SILENCE_MS ? undefined : `the API server was last heard ${Math.round(ageMs / 1000)} s ago`;
+    };
+    return [
+      { name: `pleg-${node.name}`, check: pleg },
+      { name: `pod-watch-${node.name}`, check: watch },
+    ];
   }
 
   /** Runs until the signal aborts; pods, Node and Lease stay as they are then. */

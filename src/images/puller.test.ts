@@ -92,9 +92,9 @@ describe('pull policy', () => {
     expect(said()).toEqual([`Warning InspectFailed ${message}`, 'Warning Failed Error: ImageInspectError']);
   });
 
-  it('blames no image when the backend cannot be asked', async () => {
+  it.each(['Unavailable', 'Unauthorized'] as const)('blames no image when the backend is %s', async (code) => {
     const { backend, ensure, fail, said } = setupPuller();
-    const away = new ProviderError('Unavailable', 'no engine');
+    const away = new ProviderError(code, 'no engine');
     backend.inspectError = away;
     await expect(ensure('a:1')).rejects.toBe(away);
     await expect(fail('a:1', away)).rejects.toBe(away);
@@ -156,6 +156,12 @@ describe('a pull that fails', () => {
     puller.forget(POD_UID);
     expect(await fail('a:1', refused)).toMatchObject({ reason: 'ErrImagePull' });
     expect(await ensure('a:1', { pod: podNamed('other') })).toMatchObject({ reason: 'ImagePullBackOff' });
+  });
+
+  it('takes a rate limit for an answer of the registry', async () => {
+    const { fail } = setupPuller();
+    const limited = new ProviderError('Throttled', 'toomanyrequests', { retryAfterMs: 1_000 });
+    expect(await fail('x.io/a', limited)).toMatchObject({ reason: 'ErrImagePull', message: 'toomanyrequests' });
   });
 
   it('keeps the reasons that a backend tells apart', async () => {

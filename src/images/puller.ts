@@ -183,7 +183,8 @@ class Request {
   /** Says nothing about the image: the caller gave up, or the backend could not be asked. */
   rethrow(error: unknown): void {
     this.signal.throwIfAborted();
-    if (isProviderError(error, 'Unavailable')) throw error;
+    // Not Throttled: of a pull that is the registry's answer, and the back-off of the image is the patience it asks for.
+    if (isProviderError(error, 'Unavailable', 'Unauthorized')) throw error;
   }
 }
 

@@ -7,9 +7,9 @@ const RETRY_MS = 10_000;
 /** Mount problems: 500 ms doubled up to 2 m 2 s (reference 9.1). */
 const MOUNT_RETRY = { baseMs: 500, maxMs: 122_000 };
 
-/** True where the whole turn has to wait: nothing is known about this one pod. */
+/** True where the whole turn has to wait: nothing is known about this one pod (contract: ProviderError.outage). */
 export function isOutage(error: unknown): boolean {
-  return isProviderError(error, 'Unavailable', 'Throttled', 'Unauthorized');
+  return isProviderError(error) && error.outage;
 }
 
 interface FailureInput {

@@ -60,7 +60,7 @@ export type PullResult =
     };
 
 export interface ImageSource {
-  /** Applies the pull policy, emits Pulling, Pulled, Failed events (reference 2.5, 3.3). Rejects only when aborted or Unavailable. */
+  /** Applies the pull policy, emits Pulling, Pulled, Failed events (reference 2.5, 3.3). Rejects only when aborted or when the backend is away. */
   ensure(
     pod: Pod,
     container: Container,

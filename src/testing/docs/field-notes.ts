@@ -25,7 +25,7 @@ export const KUBELET_NOTES: Readonly<Record<string, string>> = {
   nodeStatusMaxImages: 'Images listed in the Node; -1 is all of them.',
   kubeReserved: 'Taken off allocatable: `cpu`, `memory`, `ephemeral-storage`; `pid` is accepted and shows nowhere.',
   systemReserved: 'The same; both are added.',
-  eventRecordQPS: 'Events sent a second.',
+  eventRecordQPS: 'Events sent a second; 0 sets no limit.',
   eventBurst: 'Events at once before that limit holds.',
   registryPullQPS: 'Image pulls a second; 0 sets no limit.',
   registryBurst: 'Pulls at once before that limit holds.',
