@@ -62,7 +62,7 @@ export class PodStack {
     const { nodeName, provider, client, clock, random, log, signal, facts } = options;
     const notify = (uid: PodUid, change?: 'spec' | 'stop'): void => this.workers.post(uid, change);
     this.desired = new DesiredPods(notify);
-    this.pleg = new Pleg({ provider, clock, random, log, notify });
+    this.pleg = new Pleg({ provider, clock, random, log, notify, onRecovered: () => this.workers.retryNow() });
     this.writer = new StatusWriter({ pods: new PodApi(client), clock, log, signal, random });
     const deps = this.#executorDeps();
     const executor = new Executor(deps);

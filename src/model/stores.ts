@@ -21,7 +21,7 @@ export interface ObservedStore {
 
 export interface ObservedEntry {
   readonly pod: ObservedPod | undefined;
-  /** Clock milliseconds at which the backend's answer was asked for. */
+  /** Number of the question that this answers; later questions have higher numbers. */
   readonly at: number;
 }
 

@@ -9,7 +9,7 @@ function harness() {
   const clock = new FakeClock();
   const backend = new Map<PodUid, ObservedPod>();
   const notified: PodUid[] = [];
-  const state: { listError?: Error; beforeList?: Promise<void>; lists: number } = { lists: 0 };
+  const state: { listError?: Error; beforeList?: Promise<void>; watchError?: Error; lists: number } = { lists: 0 };
   const hints: ProviderHint[] = [];
   let wakeHint = (): void => undefined;
   const stop = new AbortController();
@@ -31,6 +31,7 @@ function harness() {
       inspect: async (uid) => backend.get(uid),
       async *watch({ signal }) {
         while (!signal.aborted) {
+          if (state.watchError) throw state.watchError;
           const hint = hints.shift();
           if (hint) yield hint;
           else
@@ -97,6 +98,41 @@ describe('the PLEG', () => {
     await clock.advance(10_000);
     expect(pleg.health().healthy).toBe(true);
     expect(pleg.get(POD_UID)?.pod).toBeUndefined();
+    stop.abort();
+    await run;
+  });
+
+  it('keeps nothing of a pod whose last hint comes after it was forgotten', async () => {
+    const { pleg, stop, hint } = harness();
+    const run = pleg.run({ signal: stop.signal });
+    await pleg.synced;
+    hint({ type: 'pod', uid: POD_UID });
+    await settle();
+    expect(pleg.get(POD_UID)).toBeUndefined();
+    stop.abort();
+    await run;
+  });
+
+  it('believes the newer answer also when the clock was set back', async () => {
+    const { clock, backend, pleg, stop } = harness();
+    await pleg.refresh(POD_UID, { signal: stop.signal });
+    clock.set(clock.now() - 86_400_000);
+    backend.set(POD_UID, pod);
+    await pleg.refresh(POD_UID, { signal: stop.signal });
+    expect(pleg.get(POD_UID)?.pod).toEqual(pod);
+  });
+
+  it('lists when the hints are heard again after a break', async () => {
+    const { clock, pleg, stop, hint, state } = harness();
+    const run = pleg.run({ signal: stop.signal });
+    await pleg.synced;
+    state.watchError = new ProviderError('Unavailable', 'cut');
+    hint({ type: 'pod', uid: POD_UID });
+    await clock.advance(500);
+    expect(state.lists).toBe(1);
+    delete state.watchError;
+    await clock.advance(1_000);
+    expect(state.lists).toBe(2);
     stop.abort();
     await run;
   });

@@ -20,6 +20,8 @@ export interface PlegOptions {
   readonly log: Logger;
   /** Something about this pod changed on the backend. */
   readonly notify: (uid: PodUid) => void;
+  /** The backend answers again after it could not be asked for a while. */
+  readonly onRecovered?: () => void;
 }
 
 /**
@@ -32,6 +34,8 @@ export class Pleg implements ObservedStore {
   readonly #synced = Promise.withResolvers<void>();
   #lastSeenMs: number;
   #failures = 0;
+  /** Orders the questions to the backend; a clock would not do, it can be set back. */
+  #questions = 0;
 
   constructor(options: PlegOptions) {
     this.#options = options;
@@ -65,7 +69,7 @@ export class Pleg implements ObservedStore {
 
   /** Asks the backend about one pod now. Throws what the provider throws. */
   async refresh(uid: PodUid, { signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const at = this.#options.clock.now();
+    const at = ++this.#questions;
     this.#put(uid, await this.#options.provider.inspect(uid, { signal }), at);
   }
 
@@ -84,12 +88,12 @@ export class Pleg implements ObservedStore {
   }
 
   async #relist(signal: AbortSignal): Promise<boolean> {
-    const { clock, provider, log } = this.#options;
+    const { clock, provider, log, onRecovered } = this.#options;
     using deadline = new ChildAbort(signal);
     const cancel = clock.timer(CALL_TIMEOUT_MS, () =>
       deadline.abort(new Error('the backend did not answer the list in time')),
     );
-    const at = clock.now();
+    const at = ++this.#questions;
     try {
       const pods = await provider.list({ signal: deadline.signal });
       const seen = new Set<PodUid>();
@@ -98,10 +102,13 @@ export class Pleg implements ObservedStore {
         this.#put(pod.pod.uid, pod, at);
       }
       for (const uid of this.#entries.keys()) if (!seen.has(uid)) this.#put(uid, undefined, at);
-      if (this.#failures > 0) log.info({ failures: this.#failures }, 'backend can be listed again');
-      this.#failures = 0;
       this.#lastSeenMs = clock.now();
       this.#synced.resolve();
+      if (this.#failures > 0) {
+        log.info({ failures: this.#failures }, 'backend can be listed again');
+        this.#failures = 0;
+        onRecovered?.();
+      }
       return true;
     } catch (error: unknown) {
       if (signal.aborted) return false;
@@ -118,9 +125,12 @@ export class Pleg implements ObservedStore {
     const { provider, clock, log } = this.#options;
     if (provider.watch === undefined) return;
     const inspections = new Mailbox<PodUid>(clock, (uid) => this.#inspectHinted(uid, signal));
-    while (!signal.aborted) {
+    for (let opened = 0; !signal.aborted; opened++) {
       try {
-        for await (const hint of provider.watch({ signal })) {
+        const hints = provider.watch({ signal });
+        // What happened while nobody listened is found by a list only (contract: Provider.watch).
+        if (opened > 0) void this.#relist(signal);
+        for await (const hint of hints) {
           if (hint.type === 'pod') inspections.post(hint.uid);
           else await this.#relist(signal);
         }
@@ -133,8 +143,11 @@ export class Pleg implements ObservedStore {
   }
 
   async #inspectHinted(uid: PodUid, signal: AbortSignal): Promise<void> {
+    const at = ++this.#questions;
     try {
-      await this.refresh(uid, { signal });
+      const pod = await this.#options.provider.inspect(uid, { signal });
+      // The last hint of a pod often comes after its worker has forgotten it: that must not leave an entry behind.
+      if (pod !== undefined || this.#entries.has(uid)) this.#put(uid, pod, at);
     } catch (error: unknown) {
       // The next relist finds what this inspection missed.
       if (!isAbortError(error, signal) && !isProviderError(error, 'Unavailable'))

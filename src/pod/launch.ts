@@ -1,13 +1,10 @@
 import type { PodProvider } from '../../providers/contract/index.ts';
-import { restartPolicy } from '../model/pod.ts';
+import { graceSeconds, restartPolicy } from '../model/pod.ts';
 import { containerSpec } from './container-spec.ts';
 import type { ExecutorDeps } from './executor-deps.ts';
-import { UNIT } from './plan/unit.ts';
+import { lastUnitExitMs, UNIT } from './plan/unit.ts';
 import type { SandboxStep } from './sandbox.ts';
 import { advanceBackoff, containerPath, podOf, type Turn } from './turn.ts';
-
-/** Grace period where the spec has none (API default). */
-const DEFAULT_GRACE_SECONDS = 30;
 
 /** Starts a whole pod on a backend that sequences its containers itself. */
 export class LaunchStep {
@@ -29,8 +26,8 @@ export class LaunchStep {
         containerSpec(this.#deps, { pod, name, attempt, podIPs: [] }),
       );
       const registryAuth = await images.auth(pod, options);
-      const graceSeconds = pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
-      const spec = { sandbox, containers, restartPolicy: restartPolicy(pod), graceSeconds, registryAuth };
+      const ending = { restartPolicy: restartPolicy(pod), graceSeconds: graceSeconds(pod) };
+      const spec = { sandbox, containers, ...ending, registryAuth };
       await limit(() => provider.launchPod(spec, options));
       for (const { name } of containers) {
         events.pod(pod, {
@@ -42,13 +39,6 @@ export class LaunchStep {
       }
       turn.memory = { ...turn.memory, volumesDirty: false };
     });
-    advanceBackoff(turn, UNIT, lastUnitExitMs(turn), clock.now());
+    advanceBackoff(turn, UNIT, lastUnitExitMs(turn.snapshot.observed), clock.now());
   }
-}
-
-function lastUnitExitMs({ snapshot }: Turn): number | undefined {
-  const exits = (snapshot.observed?.containers ?? []).flatMap(({ state }) =>
-    state.status === 'exited' ? [state.finishedAt.getTime()] : [],
-  );
-  return exits.length === 0 ? undefined : Math.max(...exits);
 }

@@ -1,8 +1,10 @@
 import {
+  type CallOptions,
   type ContainerProvider,
   type ContainerSpec,
   isProviderError,
   type PulledImage,
+  type SandboxSpec,
 } from '../../providers/contract/index.ts';
 import type { Pod } from '../model/pod.ts';
 import { ContainerConfigError } from '../spec/config-error.ts';
@@ -52,20 +54,13 @@ export class StartStep {
       const sandbox = await this.#sandbox.current(turn);
       const image = this.#pulled.get(turn)?.get(name);
       const spec = this.#build(pod, name, attempt, turn, image);
-      await this.#deps.limit(() => provider.startContainer(sandbox, spec, options));
+      await this.#deps.limit(() => startAnew(provider, sandbox, spec, options));
       this.#event(pod, name, 'Normal', 'Created', 'Container created');
       this.#event(pod, name, 'Normal', 'Started', 'Container started');
       turn.started.add(stopKey(name, attempt));
       turn.memory = { ...turn.memory, starts: withEntry(turn.memory.starts, name, undefined) };
     } catch (error: unknown) {
       if (isAbortError(error, turn.signal) || isOutage(error)) throw error;
-      if (isProviderError(error, 'AlreadyExists')) {
-        // Made by an earlier try from what was true then (a Service came, a label changed), never started: it is made anew.
-        await this.#deps.limit(() =>
-          provider.removeContainer({ podUid: turn.snapshot.uid, container: name, attempt }, options),
-        );
-        return;
-      }
       this.#failed(pod, name, attempt, error, turn);
     }
     advanceBackoff(turn, name, lastExitMs(turn.snapshot, name), this.#deps.clock.now());
@@ -106,6 +101,23 @@ export class StartStep {
 
   #event(pod: Pod, name: string, type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#deps.events.pod(pod, { type, reason, message, fieldPath: containerPath(name) });
+  }
+}
+
+/** What an earlier try made from what was true then (a Service came, a label changed) and never started is made anew, once. */
+async function startAnew(
+  provider: ContainerProvider,
+  sandbox: SandboxSpec,
+  spec: ContainerSpec,
+  options: CallOptions,
+): Promise<void> {
+  try {
+    await provider.startContainer(sandbox, spec, options);
+  } catch (error: unknown) {
+    if (!isProviderError(error, 'AlreadyExists')) throw error;
+    const { name: container, attempt } = spec;
+    await provider.removeContainer({ podUid: sandbox.pod.uid, container, attempt }, options);
+    await provider.startContainer(sandbox, spec, options);
   }
 }
 

@@ -1,15 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isProviderError, type ObservedContainer, type PodUid } from '../../providers/contract/index.ts';
 import type { Pod, PodStatus } from '../model/pod.ts';
 import type { DesiredStore, NodeFacts } from '../model/stores.ts';
 import { changedContainers } from '../spec/labels.ts';
 import { computeStatus } from '../status/compute.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { isAbortError } from '../util/abort.ts';
 import { backoffDelayMs, withJitter } from '../util/backoff.ts';
 import type { Clock } from '../util/clock.ts';
 import { isOutage } from './failure.ts';
 import type { Action, Plan } from './plan/actions.ts';
-import { EMPTY_MEMORY, type PodMemory } from './plan/memory.ts';
+import { EMPTY_MEMORY, type PodMemory, setBack } from './plan/memory.ts';
 import { type Snapshot, stopKey } from './plan/snapshot.ts';
 import { waitingReasons } from './plan/waiting.ts';
 import type { StatusSink, VolumeSource } from './ports.ts';
@@ -17,10 +17,11 @@ import type { Turn } from './turn.ts';
 
 /** Back-off of a whole turn whose backend or API server is away. */
 const RETRY = { baseMs: 1_000, maxMs: 30_000 };
+const MAX_RETRY_AFTER_MS = 300_000;
 /** A pod is looked at again after 60 to 90 s even when nothing happened (reference 16.1). */
 const RESYNC_MS = 60_000;
 /** More steps than this in one turn mean that a plan never reaches its fixed point: a bug, cut and logged. */
-const MAX_STEPS = 100;
+const MAX_STEPS = 30;
 
 export interface WorkerDeps {
   readonly desired: DesiredStore;
@@ -49,6 +50,10 @@ export class PodWorker {
   readonly #deps: WorkerDeps;
   #memory: PodMemory = EMPTY_MEMORY;
   #markedDirty = false;
+  /** The backend was asked for something and nobody has looked since: what is known of the pod may be outdated. */
+  #unseen = false;
+  /** When the clock was read last. */
+  #lastMs = Number.NEGATIVE_INFINITY;
 
   constructor(uid: PodUid, deps: WorkerDeps) {
     this.#uid = uid;
@@ -69,6 +74,11 @@ export class PodWorker {
     this.#memory = { ...this.#memory, volumesDirty: true };
   }
 
+  /** What is left of a back-off is not waited for: the pod is to be stopped, or the backend is back. */
+  hurry(): void {
+    this.#memory = withoutRetry(this.#memory);
+  }
+
   /** Runs until nothing is left to do now. Never rejects. Answers when to look again; 'done' means the pod is forgotten. */
   async turn(signal: AbortSignal): Promise<{ readonly wakeAtMs: number } | 'done'> {
     const { clock, log, random } = this.#deps;
@@ -78,9 +88,10 @@ export class PodWorker {
         this.#memory = withoutRetry(this.#memory);
       return outcome;
     } catch (error: unknown) {
-      if (isAbortError(error, signal)) return { wakeAtMs: clock.now() };
+      // Whatever a step that was cut short threw says nothing about the backend.
+      if (signal.aborted) return { wakeAtMs: clock.now() };
       const failures = (this.#memory.retry?.failures ?? 0) + 1;
-      const delayMs = retryAfter(error) ?? withJitter(backoffDelayMs(RETRY, failures), 0.5, random);
+      const delayMs = Math.max(retryAfter(error), withJitter(backoffDelayMs(RETRY, failures), 0.5, random));
       this.#memory = { ...this.#memory, retry: { failures, atMs: clock.now() + delayMs } };
       // An outage is told once by who found it (PLEG, reflector); a hundred pods repeating it would hide everything else.
       const level = isOutage(error) ? 'debug' : 'warn';
@@ -91,7 +102,8 @@ export class PodWorker {
 
   async #steps(signal: AbortSignal): Promise<{ readonly wakeAtMs: number } | 'done'> {
     const { clock, observed, plan, random } = this.#deps;
-    if (observed.get(this.#uid) === undefined) await observed.refresh(this.#uid, { signal });
+    if (this.#unseen || observed.get(this.#uid) === undefined) await this.#look(signal);
+    let last: readonly Action[] | undefined;
     for (let step = 0; step < MAX_STEPS; step++) {
       signal.throwIfAborted();
       const snapshot = this.#snapshot();
@@ -103,8 +115,11 @@ export class PodWorker {
         const resyncAtMs = clock.now() + withJitter(RESYNC_MS, 0.5, random);
         return { wakeAtMs: Math.min(held ? retryAtMs : resyncAtMs, next.wakeAtMs ?? resyncAtMs) };
       }
+      // The backend took the request and nothing came of it (yet): asking again at once would be a loop.
+      if (next.actions.some(touchesBackend) && isDeepStrictEqual(next.actions, last))
+        throw new Error(`no effect: ${next.actions.map(typeOf).join(', ')}`);
+      last = next.actions;
       if ((await this.#act(snapshot, next.actions, signal)) === 'done') return 'done';
-      if (retryAtMs !== undefined) this.#memory = withoutRetry(this.#memory);
     }
     throw new Error(`no fixed point after ${MAX_STEPS} steps`);
   }
@@ -123,6 +138,7 @@ export class PodWorker {
       for (const action of actions) {
         signal.throwIfAborted();
         if ('container' in action && turn.blocked.has(action.container)) continue;
+        if (touchesBackend(action)) this.#unseen = true;
         await this.#deps.execute(action, turn);
       }
     } finally {
@@ -130,13 +146,21 @@ export class PodWorker {
       this.#memory = this.#markedDirty ? { ...turn.memory, volumesDirty: true } : turn.memory;
     }
     if (turn.forgotten) return 'done';
-    if (actions.some(touchesBackend)) await this.#deps.observed.refresh(this.#uid, { signal });
+    if (this.#unseen) await this.#look(signal);
     this.#reportRun(turn.started);
     return 'again';
   }
 
+  async #look(signal: AbortSignal): Promise<void> {
+    await this.#deps.observed.refresh(this.#uid, { signal });
+    this.#unseen = false;
+  }
+
   #snapshot(): Snapshot {
     const { desired, observed, clock, volumes, maxBackoffMs } = this.#deps;
+    const nowMs = clock.now();
+    if (nowMs < this.#lastMs) this.#memory = setBack(this.#memory, this.#lastMs - nowMs);
+    this.#lastMs = nowMs;
     const entry = desired.get(this.#uid);
     return {
       uid: this.#uid,
@@ -144,7 +168,7 @@ export class PodWorker {
       stop: entry === undefined ? ORPHAN_STOP : entry.stop,
       observed: observed.get(this.#uid)?.pod,
       memory: this.#memory,
-      nowMs: clock.now(),
+      nowMs,
       refreshAtMs: volumes.refreshAt(this.#uid),
       changed: entry === undefined ? NONE : changedContainers(entry.pod, observed.get(this.#uid)?.pod),
       maxBackoffMs,
@@ -211,8 +235,13 @@ function withoutRetry({ retry: _, ...memory }: PodMemory): PodMemory {
   return memory;
 }
 
-function retryAfter(error: unknown): number | undefined {
-  return isProviderError(error) ? error.retryAfterMs : undefined;
+/** What the backend asks for; never less than our own back-off, and not so long that a mistake parks the pod. */
+function retryAfter(error: unknown): number {
+  return Math.min((isProviderError(error) && error.retryAfterMs) || 0, MAX_RETRY_AFTER_MS);
+}
+
+function typeOf({ type }: Action): string {
+  return type;
 }
 
 function asRunning(container: ObservedContainer): ObservedContainer {

@@ -1,7 +1,8 @@
 import type { ObservedPod, PodUid } from '../../providers/contract/index.ts';
 import type { Rejection } from '../model/intent.ts';
-import { isTerminalPhase, type Pod, type PodStatus } from '../model/pod.ts';
+import { formatPod, isTerminalPhase, type Pod, type PodStatus } from '../model/pod.ts';
 import { ChildAbort } from '../util/abort.ts';
+import { errorMessage } from '../util/errors.ts';
 import { Mailbox } from '../util/mailbox.ts';
 import type { PodEvent } from './ports.ts';
 import { PodWorker, type WorkerDeps } from './worker.ts';
@@ -42,8 +43,19 @@ export class Workers {
   /** Something about this pod changed. `stop` cuts a running turn short: a deletion does not wait for an image pull. */
   post(uid: PodUid, change: 'spec' | 'stop' = 'spec'): void {
     if (!this.#open) return;
-    if (change === 'stop') this.#turns.get(uid)?.abort(new Error('the pod is to be stopped'));
+    if (change === 'stop') {
+      this.#workers.get(uid)?.hurry();
+      this.#turns.get(uid)?.abort(new Error('the pod is to be stopped'));
+    }
     this.#mailbox.post(uid);
+  }
+
+  /** The backend is back: who waits for another try need not wait for the rest of it. */
+  retryNow(): void {
+    for (const [uid, worker] of this.#workers) {
+      worker.hurry();
+      this.post(uid);
+    }
   }
 
   /** An object that this pod's volumes show has changed. */
@@ -96,10 +108,20 @@ export class Workers {
   }
 
   #admit(worker: PodWorker, pod: Pod): void {
-    const rejection = this.#deps.admit(pod, [...this.#admitted()]);
+    const rejection = this.#judge(pod);
     worker.admit(rejection === undefined ? { type: 'accepted' } : { type: 'rejected', rejection });
     if (rejection !== undefined)
       this.#deps.event(pod, { type: 'Warning', reason: rejection.reason, message: rejection.message });
+  }
+
+  /** One pod that cannot be judged must not take the others along; the kubelet has a reason of its own for this, too. */
+  #judge(pod: Pod): Rejection | undefined {
+    try {
+      return this.#deps.admit(pod, [...this.#admitted()]);
+    } catch (error: unknown) {
+      this.#deps.log.error({ err: error, pod: formatPod(pod) }, 'pod cannot be judged');
+      return { reason: 'UnexpectedAdmissionError', message: errorMessage(error) };
+    }
   }
 
   *#admitted(): Iterable<Pod> {

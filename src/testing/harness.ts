@@ -45,9 +45,14 @@ export class Harness {
   /** Every status that was submitted and differs from the one before. */
   readonly statuses: PodStatus[] = [];
   apiAway = false;
+  /** A deletion is accepted, but objects stay. */
+  finalizers = false;
+  /** How often a final delete was asked for. */
+  deletions = 0;
   /** Replaceable by a test. */
   facts: NodeFacts = makeNodeFacts();
   readonly #options: HarnessOptions;
+  readonly #everUids = new Set<PodUid>();
   #process!: { stop: AbortController; workers: Workers; pleg: Pleg; desired: DesiredPods };
 
   constructor(options: HarnessOptions = {}) {
@@ -91,6 +96,7 @@ export class Harness {
   }
 
   async create(pod: Pod): Promise<PodUid> {
+    this.#everUids.add(podUid(pod));
     this.objects.set(podUid(pod), pod);
     this.#process.desired.put(pod);
     await settle();
@@ -118,6 +124,14 @@ export class Harness {
     await settle();
   }
 
+  /** Pods that some part of the process still keeps something of. */
+  remembered(): readonly PodUid[] {
+    const { desired, pleg, workers } = this.#process;
+    return [...this.#everUids].filter(
+      (uid) => desired.get(uid) !== undefined || pleg.get(uid) !== undefined || workers.status(uid) !== undefined,
+    );
+  }
+
   pod(uid: PodUid): Pod {
     const pod = this.objects.get(uid);
     if (pod === undefined) throw new Error(`no pod ${uid}`);
@@ -142,7 +156,8 @@ export class Harness {
     const { clock } = this;
     const random = (): number => 0;
     const desired = new DesiredPods(notify);
-    const pleg = new Pleg({ provider, clock, random, log, notify });
+    const onRecovered = (): void => workersRef.current?.retryNow();
+    const pleg = new Pleg({ provider, clock, random, log, notify, onRecovered });
     const volumes: VolumeSource = {
       resolve: async (pod) => this.#options.volumes?.(pod) ?? [],
       refreshAt: () => undefined,
@@ -168,8 +183,7 @@ export class Harness {
       desired,
       observed: pleg,
       backend: pleg,
-      plan: (snapshot) =>
-        provider.kind === 'container' ? planContainers(snapshot) : planUnit(snapshot, provider.containerRestart),
+      plan: provider.kind === 'container' ? planContainers : planUnit,
       execute: (action, turn) => executor.run(action, turn),
       status: deps.status,
       volumes,
@@ -213,6 +227,8 @@ export class Harness {
       },
       remove: async (pod) => {
         reach();
+        this.deletions++;
+        if (this.finalizers) return;
         this.objects.delete(podUid(pod));
         desired.remove(pod);
       },

@@ -82,6 +82,12 @@ describe('a pod that should run', () => {
     ]);
   });
 
+  it('waits after a start that failed and left a container that never ran', () => {
+    const observed = sandbox(makeObservedContainer('c', { status: 'created' }));
+    const failure = { attempt: 0, reason: 'CreateContainerError', message: 'no', failures: 1, retryAtMs: NOW + 500 };
+    expect(actions({ observed, memory: { ...READY, starts: new Map([['c', failure]]) } })).toEqual([]);
+  });
+
   it('restarts at once after the first exit (reference 2.4)', () => {
     expect(actions({ observed: sandbox(makeObservedContainer('c', exited(1))) })).toEqual(['pull c', 'start c#1']);
   });

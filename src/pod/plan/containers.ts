@@ -114,7 +114,7 @@ function planStart(snapshot: Snapshot, need: Extract<Need, { type: 'start' }>): 
   }
   const failure = memory.starts.get(container);
   // A start that left a container behind waits by the crash-loop clock above; other failures have a time of their own.
-  const leftBehind = failure?.attempt !== undefined && failure.attempt === last?.attempt;
+  const leftBehind = last?.state.status === 'exited' && failure?.attempt === last.attempt;
   if (failure !== undefined && !leftBehind && nowMs < failure.retryAtMs) return plan([], failure.retryAtMs);
   return plan([
     { type: 'pullImage', container },

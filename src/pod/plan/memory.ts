@@ -66,6 +66,31 @@ export const EMPTY_MEMORY: PodMemory = {
   finalWritten: false,
 };
 
+/** The machine's clock was set back: everything that was to happen at some time happens as much earlier. */
+export function setBack(memory: PodMemory, byMs: number): PodMemory {
+  const { sandbox, starts, backoffs, stops, retry, deletedAtMs, refreshNotBeforeMs } = memory;
+  const move = (atMs: number): number => atMs - byMs;
+  const moveFailure = (failure: StartFailure): StartFailure => ({ ...failure, retryAtMs: move(failure.retryAtMs) });
+  return {
+    ...memory,
+    ...(sandbox && { sandbox: moveFailure(sandbox) }),
+    starts: mapValues(starts, moveFailure),
+    backoffs: mapValues(backoffs, (backoff) => ({ ...backoff, updatedAtMs: move(backoff.updatedAtMs) })),
+    stops: mapValues(stops, ({ killedAtMs, ...stop }) => ({
+      ...stop,
+      deadlineMs: move(stop.deadlineMs),
+      ...(killedAtMs !== undefined && { killedAtMs: move(killedAtMs) }),
+    })),
+    ...(retry && { retry: { ...retry, atMs: move(retry.atMs) } }),
+    ...(deletedAtMs !== undefined && { deletedAtMs: move(deletedAtMs) }),
+    ...(refreshNotBeforeMs !== undefined && { refreshNotBeforeMs: move(refreshNotBeforeMs) }),
+  };
+}
+
+function mapValues<Value>(map: ReadonlyMap<string, Value>, change: (value: Value) => Value): Map<string, Value> {
+  return new Map([...map].map(([key, value]) => [key, change(value)]));
+}
+
 export function withEntry<Value>(
   map: ReadonlyMap<string, Value>,
   key: string,

@@ -6,7 +6,7 @@ import { mayRun, type Snapshot, stopKey } from './snapshot.ts';
 /** The kubelet never gives a container less than this (reference 2.10). */
 const MINIMUM_GRACE_SECONDS = 2;
 /** A kill that shows no effect is asked for again after this long. */
-const KILL_AGAIN_MS = 10_000;
+export const KILL_AGAIN_MS = 10_000;
 /** A final delete whose DELETED event does not come is sent again after this long. */
 const DELETE_AGAIN_MS = 10_000;
 

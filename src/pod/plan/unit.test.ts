@@ -29,7 +29,7 @@ function planned(overrides: Partial<Snapshot> = {}) {
     maxBackoffMs: 300_000,
     ...overrides,
   };
-  return planUnit(snapshot, 'none');
+  return planUnit(snapshot);
 }
 
 describe('a pod on a backend that runs whole pods', () => {
@@ -62,6 +62,18 @@ describe('a pod on a backend that runs whole pods', () => {
     expect(planned({ observed: ended(1), memory, nowMs: START_MS + 12_000 }).actions).toEqual([
       { type: 'launchPod', attempt: 1 },
     ]);
+  });
+
+  it('backs off also when the unit ends before anything ran', () => {
+    const memory = { ...READY, backoffs: new Map([['*', { delayMs: 10_000, updatedAtMs: START_MS }]]) };
+    const observed = makeObservedPod({ state: 'stopped', containers: [] });
+    expect(planned({ observed, memory, nowMs: START_MS + 3_000 }).wakeAtMs).toBe(START_MS + 10_000);
+  });
+
+  it('is asked to stop again when nothing comes of the first request', () => {
+    const stop = { type: 'delete', graceSeconds: 30 } as const;
+    const memory = { ...READY, stops: new Map([['*#0', { graceSeconds: 30, deadlineMs: NOW - 20_000 }]]) };
+    expect(planned({ stop, observed: live, memory }).actions).toEqual([{ type: 'stopPod', graceSeconds: 0 }]);
   });
 
   it('is stopped once, again only when its object is gone, then removed and deleted', () => {

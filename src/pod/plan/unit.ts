@@ -4,13 +4,13 @@ import { shouldRestart } from '../../model/restart.ts';
 import { type Plan, plan } from './actions.ts';
 import { restartAtMs } from './restart.ts';
 import { incarnations, mayRun, type Snapshot, statusOf, stopKey, volumesDueAtMs } from './snapshot.ts';
-import { afterStop, graceOf, isHurried } from './stop.ts';
+import { afterStop, graceOf, isHurried, KILL_AGAIN_MS } from './stop.ts';
 
 /** Key of the whole unit in memory's stop and back-off tables; not a valid container name, so it cannot meet one. */
 export const UNIT = '*';
 
 /** One step for a backend whose smallest unit is the pod. Pure. */
-export function planUnit(snapshot: Snapshot, containerRestart: 'backend' | 'none'): Plan {
+export function planUnit(snapshot: Snapshot): Plan {
   const { pod, stop, memory, nowMs, observed } = snapshot;
   const over =
     pod === undefined ||
@@ -27,10 +27,11 @@ export function planUnit(snapshot: Snapshot, containerRestart: 'backend' | 'none
   }
   // A stopped unit of a backend that restarts containers by itself has ended for good, unless the policy is Always.
   if (!wantsRelaunch(pod, observed)) return planEnd(snapshot);
-  const finishedAtMs = lastExitMs(observed) ?? nowMs;
+  const finishedAtMs = lastUnitExitMs(observed) ?? nowMs;
   const backoff = memory.backoffs.get(UNIT);
   const atMs = restartAtMs(backoff, finishedAtMs);
-  if (containerRestart === 'none' && atMs !== undefined && nowMs < atMs) {
+  // Also where the backend restarts containers: a unit that it gave up must not be launched at full speed.
+  if (atMs !== undefined && nowMs < atMs) {
     return plan(
       backoff?.shownForMs === finishedAtMs ? [] : [{ type: 'showBackOff', container: UNIT, finishedAtMs }],
       atMs,
@@ -45,14 +46,17 @@ function planLaunch({ memory, nowMs }: Snapshot, attempt: number): Plan {
 }
 
 function planEnd(snapshot: Snapshot): Plan {
-  const { observed, memory } = snapshot;
+  const { observed, memory, nowMs } = snapshot;
   const running = observed !== undefined && observed.state !== 'stopped';
   if (!running) return afterStop(snapshot, 'removePod');
   const graceSeconds = graceOf(snapshot);
   const pending = memory.stops.get(stopKey(UNIT, observed.attempt));
   // The backend keeps the time of a pod-level stop; a smaller grace is passed on (contract: StopRequest).
-  if (pending !== undefined && !isHurried(snapshot, pending, graceSeconds)) return plan([]);
-  return plan([{ type: 'stopPod', graceSeconds }]);
+  if (pending === undefined || isHurried(snapshot, pending, graceSeconds))
+    return plan([{ type: 'stopPod', graceSeconds }]);
+  // A request that was lost on the backend's side must not keep the pod forever.
+  const againAtMs = pending.deadlineMs + KILL_AGAIN_MS;
+  return nowMs < againAtMs ? plan([], againAtMs) : plan([{ type: 'stopPod', graceSeconds: 0 }]);
 }
 
 function wantsRelaunch(pod: Pod, observed: ObservedPod): boolean {
@@ -63,9 +67,10 @@ function wantsRelaunch(pod: Pod, observed: ObservedPod): boolean {
   });
 }
 
-function lastExitMs(observed: ObservedPod): number | undefined {
-  const exits = observed.containers.flatMap(({ state }) =>
+/** When the last of its containers ended; a unit that ended before any of them ran counts from its creation. */
+export function lastUnitExitMs(observed: ObservedPod | undefined): number | undefined {
+  const exits = (observed?.containers ?? []).flatMap(({ state }) =>
     state.status === 'exited' ? [state.finishedAt.getTime()] : [],
   );
-  return exits.length === 0 ? undefined : Math.max(...exits);
+  return exits.length === 0 ? observed?.createdAt.getTime() : Math.max(...exits);
 }
