@@ -23,7 +23,7 @@ export interface ExecutorDeps {
 }
 
 /** The part of the configuration that shapes pods. */
-export interface PodSettings {
+interface PodSettings {
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
   readonly podPidsLimit?: number;

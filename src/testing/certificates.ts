@@ -5,7 +5,7 @@ import * as x509 from '@peculiar/x509';
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const HOUR_MS = 3_600_000;
 
-export interface TestSubject {
+interface TestSubject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
   readonly usage?: 'client' | 'server';

@@ -18,13 +18,13 @@ export interface StopAction {
   readonly why?: string;
 }
 
-export type UnitAction =
+type UnitAction =
   | { readonly type: 'launchPod'; readonly attempt: number }
   | { readonly type: 'stopPod'; readonly graceSeconds: number }
   | { readonly type: 'removePod' };
 
 /** Steps that do not depend on how the backend is driven. */
-export type CommonAction =
+type CommonAction =
   | { readonly type: 'refreshVolumes' }
   /** Shows CrashLoopBackOff: event and waiting reason, once per exit. */
   | { readonly type: 'showBackOff'; readonly container: string; readonly finishedAtMs: number }

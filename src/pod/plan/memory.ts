@@ -32,7 +32,7 @@ export interface PodMemory {
   readonly retry?: { readonly failures: number; readonly atMs: number };
 }
 
-export type Admission = { readonly type: 'accepted' } | { readonly type: 'rejected'; readonly rejection: Rejection };
+type Admission = { readonly type: 'accepted' } | { readonly type: 'rejected'; readonly rejection: Rejection };
 
 export interface StartFailure {
   /** Incarnation that was to be made; absent for a sandbox. */

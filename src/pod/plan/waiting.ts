@@ -3,6 +3,7 @@ import { shouldRestart } from '../../model/restart.ts';
 import type { PodMemory } from './memory.ts';
 import { goDuration, restartAtMs } from './restart.ts';
 import { incarnations, mayRun, type Snapshot } from './snapshot.ts';
+import { lastUnitExitMs, UNIT } from './unit.ts';
 
 export interface WaitingReason {
   readonly reason: string;
@@ -18,7 +19,11 @@ export function waitingReasons(snapshot: Snapshot & { readonly pod: Pod }): Read
     if (last !== undefined && mayRun(last)) continue;
     if (last?.state.status === 'exited' && !shouldRestart(pod, container, last.state.exitCode)) continue;
     const finishedAtMs = last?.state.status === 'exited' ? last.state.finishedAt.getTime() : undefined;
-    const reason = crashLoop(memory, container.name, finishedAtMs, nowMs, pod) ?? memory.starts.get(container.name);
+    const reason =
+      crashLoop(memory, container.name, container.name, finishedAtMs, nowMs, pod) ??
+      // On a backend of whole pods the containers wait together.
+      crashLoop(memory, UNIT, container.name, lastUnitExitMs(observed), nowMs, pod) ??
+      memory.starts.get(container.name);
     if (reason !== undefined)
       reasons.set(container.name, { reason: reason.reason, ...(reason.message ? { message: reason.message } : {}) });
   }
@@ -27,12 +32,13 @@ export function waitingReasons(snapshot: Snapshot & { readonly pod: Pod }): Read
 
 function crashLoop(
   memory: PodMemory,
+  key: string,
   name: string,
   finishedAtMs: number | undefined,
   nowMs: number,
   pod: Pod,
 ): WaitingReason | undefined {
-  const backoff = memory.backoffs.get(name);
+  const backoff = memory.backoffs.get(key);
   if (backoff === undefined || finishedAtMs === undefined || backoff.shownForMs !== finishedAtMs) return undefined;
   const atMs = restartAtMs(backoff, finishedAtMs);
   if (atMs === undefined || nowMs >= atMs) return undefined;
