@@ -12,6 +12,7 @@ import { isOnPath, tail } from '../parts/process.ts';
 import type { Progress } from '../parts/progress.ts';
 import { Run } from '../parts/runs.ts';
 import { sleep } from '../parts/wait.ts';
+import { readClientCa } from './client-ca.ts';
 import { answerOf, nodeTable, podTable } from './report.ts';
 import { demoDir } from './state.ts';
 
@@ -19,6 +20,8 @@ export interface DemoOptions {
   readonly nodeName: string;
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
+  /** Pod network of the node, where the cluster gives it none. */
+  readonly podCidr?: string | undefined;
 }
 
 const EXAMPLE = join(REPOSITORY, 'examples/hello.yaml');
@@ -100,11 +103,21 @@ To look around:
 
   async #join(engine: Engine, file: string): Promise<string> {
     await ensureImages(engine.docker, ['pause'], this.#progress);
-    const { nodeName, context } = this.#options;
+    const { nodeName, context, podCidr } = this.#options;
     const kubeconfig = resolve(process.env['INIT_CWD'] ?? process.cwd(), file); // npm runs scripts in the repository's folder
-    const chosen = context === undefined ? {} : { context };
     this.#kube = await Kube.open(kubeconfig, context);
-    this.#node = await this.#watched(Outrigger.start({ dir: this.#run.dir, nodeName, kubeconfig, ...chosen }));
+    const clientCaFile = await readClientCa(this.#kube, this.#run.dir, this.#progress);
+    this.#check();
+    this.#node = await this.#watched(
+      Outrigger.start({
+        dir: this.#run.dir,
+        nodeName,
+        kubeconfig,
+        ...(context === undefined ? {} : { context }),
+        ...(clientCaFile === undefined ? {} : { clientCaFile }),
+        ...(podCidr === undefined ? {} : { args: [`--pod-cidr=${podCidr}`] }),
+      }),
+    );
     await this.#node.waitReady(this.#kube, 60_000);
     return `
 ${nodeTable([await this.#kube.get('Node', nodeName)])}

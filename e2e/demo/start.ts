@@ -11,6 +11,7 @@ const USAGE = `usage: npm start [-- OPTIONS]
   --detach            return when everything is ready; \`npm stop\` ends it
   --kubeconfig FILE   join this cluster instead of starting a private control plane; nothing is applied to it
   --context NAME      the context of that file, if not its current one
+  --pod-cidr CIDR     the node's pod network, if that cluster gives it none
   --node-name NAME    name of the node (outrigger)
 `;
 
@@ -66,6 +67,7 @@ function readOptions() {
         background: { type: 'boolean', default: false }, // what --detach starts
         kubeconfig: { type: 'string' },
         context: { type: 'string' },
+        'pod-cidr': { type: 'string' },
         'node-name': { type: 'string', default: 'outrigger' },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -74,9 +76,11 @@ function readOptions() {
       process.stdout.write(USAGE);
       return 0;
     }
-    if (values.context !== undefined && values.kubeconfig === undefined)
-      throw new Error('--context needs --kubeconfig');
-    return { ...values, nodeName: values['node-name'] };
+    for (const name of ['context', 'pod-cidr'] as const) {
+      if (values[name] !== undefined && values.kubeconfig === undefined)
+        throw new Error(`--${name} needs --kubeconfig`);
+    }
+    return { ...values, nodeName: values['node-name'], podCidr: values['pod-cidr'] };
   } catch (error) {
     progress.say(`${describe(error)}\n\n${USAGE}`);
     return 2;
