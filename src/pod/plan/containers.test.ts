@@ -303,6 +303,20 @@ describe('a pod to be deleted', () => {
     expect(actions({ pod: undefined, stop: gone, observed: live })).toEqual(['stop a#0 2s', 'stop b#0 2s']);
   });
 
+  it('has a sandbox that never came to be removed, not stopped: there is nothing to stop', () => {
+    const memory = { ...READY, finalWritten: true };
+    const halfMade = makeObservedPod({ state: 'pending' });
+    expect(actions({ stop, observed: halfMade })).toEqual(['writeFinalStatus']);
+    expect(actions({ stop, observed: halfMade, memory })).toEqual(['removeSandbox']);
+    expect(actions({ pod: undefined, stop: { type: 'removed', graceSeconds: 1 }, observed: halfMade })).toEqual([
+      'removeSandbox',
+    ]);
+    const ended = { ...READY, status: { phase: 'Succeeded' } };
+    expect(actions({ pod: never, observed: halfMade, memory: ended })).toEqual(['removeSandbox']);
+    const withDead = makeObservedPod({ state: 'pending', containers: [makeObservedContainer('c', exited(1))] });
+    expect(actions({ stop, observed: withDead })).toEqual(['stopSandbox']);
+  });
+
   it('ends even when nothing was ever made for it', () => expect(actions({ stop })).toEqual(['writeFinalStatus']));
 });
 

@@ -72,6 +72,10 @@ function planEnd(snapshot: Snapshot): Plan {
   if (stops.actions.length > 0 || observed?.containers.some(mayRun)) return plan(stops.actions, stops.wakeAtMs);
   const outdated = pod === undefined || stop !== undefined ? [] : prune(snapshot, pod);
   if (outdated.length > 0) return plan(outdated);
+  if (observed?.state === 'pending' && observed.containers.length === 0) {
+    // A sandbox that was never finished, or volumes that a cut-off removal left: nothing to stop, and nothing worth keeping.
+    return stop === undefined ? plan([{ type: 'removeSandbox' }]) : afterStop(snapshot, 'removeSandbox');
+  }
   if (observed !== undefined && observed.state !== 'stopped') return plan([{ type: 'stopSandbox' }]);
   return afterStop(snapshot, 'removeSandbox');
 }
