@@ -74,6 +74,18 @@ describe.each(['container', 'pod'] as const)('on a bad day, a pod on a %s-level 
     expect(harness.backend.faults.callsOf('launchPod', 'pullImage').length).toBeLessThan(100);
   });
 
+  it('says CrashLoopBackOff while it waits for its next start (reference 1.5)', async () => {
+    const harness = await started({ kind });
+    harness.backend.script({ container: 'c' }, { exitAfterMs: 1_000, exitCode: 1 });
+    await harness.create(podOf());
+    await harness.clock.advance(30_000);
+    const [status] = harness.status(POD_UID).containerStatuses ?? [];
+    expect(status?.state?.waiting).toMatchObject({
+      reason: 'CrashLoopBackOff',
+      message: expect.stringMatching(/^back-off 20s restarting failed container=c pod=p_ns\(/),
+    });
+  });
+
   it('whose object has finalizers is stopped, and its deletion asked for now and then', async () => {
     const harness = await started({ kind });
     await harness.create(podOf());

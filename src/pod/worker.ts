@@ -90,13 +90,14 @@ export class PodWorker {
     } catch (error: unknown) {
       // Whatever a step that was cut short threw says nothing about the backend.
       if (signal.aborted) return { wakeAtMs: clock.now() };
+      const nowMs = this.#now();
       const failures = (this.#memory.retry?.failures ?? 0) + 1;
       const delayMs = Math.max(retryAfter(error), withJitter(backoffDelayMs(RETRY, failures), 0.5, random));
-      this.#memory = { ...this.#memory, retry: { failures, atMs: clock.now() + delayMs } };
+      this.#memory = { ...this.#memory, retry: { failures, atMs: nowMs + delayMs } };
       // An outage is told once by who found it (PLEG, reflector); a hundred pods repeating it would hide everything else.
       const level = isOutage(error) ? 'debug' : 'warn';
       log[level]({ err: error, uid: this.#uid, failures, delayMs }, 'pod turn failed');
-      return { wakeAtMs: clock.now() + delayMs };
+      return { wakeAtMs: nowMs + delayMs };
     }
   }
 
@@ -156,11 +157,16 @@ export class PodWorker {
     this.#unseen = false;
   }
 
-  #snapshot(): Snapshot {
-    const { desired, observed, clock, volumes, maxBackoffMs } = this.#deps;
-    const nowMs = clock.now();
+  #now(): number {
+    const nowMs = this.#deps.clock.now();
     if (nowMs < this.#lastMs) this.#memory = setBack(this.#memory, this.#lastMs - nowMs);
     this.#lastMs = nowMs;
+    return nowMs;
+  }
+
+  #snapshot(): Snapshot {
+    const { desired, observed, volumes, maxBackoffMs } = this.#deps;
+    const nowMs = this.#now();
     const entry = desired.get(this.#uid);
     return {
       uid: this.#uid,

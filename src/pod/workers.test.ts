@@ -142,6 +142,52 @@ describe.each(['container', 'pod'] as const)('a pod on a %s-level backend', (kin
   });
 });
 
+describe('a pod that the node’s labels do not suit', () => {
+  const NO_MATCH = { reason: 'NodeAffinity', message: 'no' };
+
+  it('is judged by the Node as it is now: the label that it was placed by may be newer than the watch', async () => {
+    let labelled = false;
+    const harness = await started({
+      admit: () => (labelled ? undefined : NO_MATCH),
+      refreshNode: async () => {
+        labelled = true;
+      },
+    });
+    await harness.create(podOf());
+    await harness.clock.advance(100);
+    expect(harness.status(POD_UID).phase).toBe('Running');
+    expect(harness.events.join()).not.toContain('NodeAffinity');
+  });
+
+  it('is refused once the Node was asked, also when it does not answer', async () => {
+    let asked = 0;
+    const harness = await started({
+      admit: () => NO_MATCH,
+      refreshNode: async () => {
+        asked++;
+        throw new Error('away');
+      },
+    });
+    await harness.create(podOf());
+    await harness.clock.advance(100_000);
+    expect(harness.status(POD_UID)).toMatchObject({ phase: 'Failed', reason: 'NodeAffinity' });
+    expect(harness.events).toEqual(['NodeAffinity: no']);
+    expect(asked).toBe(1);
+  });
+
+  it('that is deleted meanwhile is stopped, not refused', async () => {
+    const answer = Promise.withResolvers<void>();
+    const harness = await started({ admit: () => NO_MATCH, refreshNode: () => answer.promise });
+    await harness.create(podOf());
+    await harness.clock.advance(100);
+    await harness.delete(POD_UID, 1);
+    answer.resolve();
+    await harness.clock.advance(2_000);
+    expect(harness.objects.has(POD_UID)).toBe(false);
+    expect(harness.events).toEqual([]);
+  });
+});
+
 describe('a pod on a container-level backend', () => {
   it('tells what it does by the events of the kubelet (reference 3.3)', async () => {
     const harness = await started();

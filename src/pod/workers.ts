@@ -11,6 +11,8 @@ export interface WorkersDeps extends WorkerDeps {
   readonly backend: { all(): Iterable<ObservedPod>; forget(uid: PodUid): void };
   /** Decides about a pod seen for the first time; `others` are the admitted pods that still use the node. */
   readonly admit: (pod: Pod, others: readonly Pod[]) => Rejection | undefined;
+  /** Asks the API server for the Node, so that `admit` does not judge by what was true a moment ago. */
+  readonly refreshNode: (options: { readonly signal: AbortSignal }) => Promise<unknown>;
   readonly event: (pod: Pod, event: PodEvent) => void;
   readonly signal: AbortSignal;
 }
@@ -76,12 +78,12 @@ export class Workers {
 
   /** Admission happens before the first await of a turn, so that pods are judged one after the other. */
   async #turn(uid: PodUid): Promise<void> {
-    const worker = this.#worker(uid);
-    if (worker === undefined) return;
     using turn = new ChildAbort(this.#deps.signal);
     this.#turns.set(uid, turn);
-    const outcome = await worker.turn(turn.signal);
+    const worker = this.#workers.get(uid) ?? (await this.#newWorker(uid, turn.signal));
+    const outcome = await worker?.turn(turn.signal);
     this.#turns.delete(uid);
+    if (outcome === undefined) return;
     if (outcome !== 'done') {
       this.#mailbox.wake(uid, outcome.wakeAtMs - this.#deps.clock.now());
       return;
@@ -91,9 +93,8 @@ export class Workers {
     this.#mailbox.drop(uid);
   }
 
-  #worker(uid: PodUid): PodWorker | undefined {
-    const known = this.#workers.get(uid);
-    if (known !== undefined) return known;
+  /** Undefined if there is nothing to do for this UID now. */
+  async #newWorker(uid: PodUid, signal: AbortSignal): Promise<PodWorker | undefined> {
     const { desired, observed } = this.#deps;
     const entry = desired.get(uid);
     if (entry === undefined && observed.get(uid)?.pod === undefined) {
@@ -101,14 +102,21 @@ export class Workers {
       return undefined;
     }
     const worker = new PodWorker(uid, this.#deps);
-    if (entry !== undefined && entry.stop === undefined && !isTerminalPhase(entry.pod.status?.phase))
-      this.#admit(worker, entry.pod);
+    if (entry !== undefined && entry.stop === undefined && !isTerminalPhase(entry.pod.status?.phase)) {
+      let rejection = this.#judge(entry.pod);
+      if (rejection?.reason === 'NodeAffinity') {
+        // The pod may have come before the label that it was placed by: two watches have no common order (reference 6.2).
+        await this.#deps.refreshNode({ signal }).catch(() => undefined); // then what is known counts
+        if (signal.aborted) return undefined; // to be stopped, which is another turn; or the end
+        rejection = this.#judge(entry.pod);
+      }
+      this.#admit(worker, entry.pod, rejection);
+    }
     this.#workers.set(uid, worker);
     return worker;
   }
 
-  #admit(worker: PodWorker, pod: Pod): void {
-    const rejection = this.#judge(pod);
+  #admit(worker: PodWorker, pod: Pod, rejection: Rejection | undefined): void {
     worker.admit(rejection === undefined ? { type: 'accepted' } : { type: 'rejected', rejection });
     if (rejection !== undefined)
       this.#deps.event(pod, { type: 'Warning', reason: rejection.reason, message: rejection.message });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ProviderTraits, SecuritySpec } from '../../providers/contract/index.ts';
-import type { Pod } from '../model/pod.ts';
+import type { Container } from '../model/pod.ts';
 import { makeContainer, makePod } from '../testing/builders.ts';
 import DEFAULTED from './testdata/defaulted-pods.json' with { type: 'json' };
 import { firstUnsupported } from './unsupported.ts';

@@ -1,7 +1,7 @@
 import type { Backoff } from './memory.ts';
 
 /** First crash-loop delay (reference 2.4); the first restart itself is immediate. */
-export const BACKOFF_BASE_MS = 10_000;
+const BACKOFF_BASE_MS = 10_000;
 /** A clock that was not touched for this long before the exit starts anew (reference 2.4: 600 s). */
 const BACKOFF_EXPIRY_MS = 600_000;
 

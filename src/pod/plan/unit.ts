@@ -67,10 +67,15 @@ function wantsRelaunch(pod: Pod, observed: ObservedPod): boolean {
   });
 }
 
-/** When the last of its containers ended; a unit that ended before any of them ran counts from its creation. */
+/**
+ * When the last of its containers ended; a unit that ended before any of them ran counts from its creation. Earlier incarnations
+ * do not count: their ends may lie in the future when the clock was set back.
+ */
 export function lastUnitExitMs(observed: ObservedPod | undefined): number | undefined {
-  const exits = (observed?.containers ?? []).flatMap(({ state }) =>
-    state.status === 'exited' ? [state.finishedAt.getTime()] : [],
-  );
+  const names = new Set(observed?.containers.map(({ name }) => name));
+  const exits = [...names].flatMap((name) => {
+    const state = incarnations(observed, name)[0]?.state;
+    return state?.status === 'exited' ? [state.finishedAt.getTime()] : [];
+  });
   return exits.length === 0 ? observed?.createdAt.getTime() : Math.max(...exits);
 }

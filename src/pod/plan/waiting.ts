@@ -1,6 +1,6 @@
 import { formatPod, type Pod } from '../../model/pod.ts';
 import { shouldRestart } from '../../model/restart.ts';
-import type { PodMemory } from './memory.ts';
+import type { Backoff } from './memory.ts';
 import { goDuration, restartAtMs } from './restart.ts';
 import { incarnations, mayRun, type Snapshot } from './snapshot.ts';
 import { lastUnitExitMs, UNIT } from './unit.ts';
@@ -12,7 +12,7 @@ export interface WaitingReason {
 
 /** Why containers that should run do not: back-offs and failed starts, by container name (reference 1.5). */
 export function waitingReasons(snapshot: Snapshot & { readonly pod: Pod }): ReadonlyMap<string, WaitingReason> {
-  const { pod, observed, memory, nowMs } = snapshot;
+  const { pod, observed, memory } = snapshot;
   const reasons = new Map<string, WaitingReason>();
   for (const container of pod.spec.containers) {
     const last = incarnations(observed, container.name)[0];
@@ -20,9 +20,9 @@ export function waitingReasons(snapshot: Snapshot & { readonly pod: Pod }): Read
     if (last?.state.status === 'exited' && !shouldRestart(pod, container, last.state.exitCode)) continue;
     const finishedAtMs = last?.state.status === 'exited' ? last.state.finishedAt.getTime() : undefined;
     const reason =
-      crashLoop(memory, container.name, container.name, finishedAtMs, nowMs, pod) ??
+      crashLoop(snapshot, container.name, memory.backoffs.get(container.name), finishedAtMs) ??
       // On a backend of whole pods the containers wait together.
-      crashLoop(memory, UNIT, container.name, lastUnitExitMs(observed), nowMs, pod) ??
+      crashLoop(snapshot, container.name, memory.backoffs.get(UNIT), lastUnitExitMs(observed)) ??
       memory.starts.get(container.name);
     if (reason !== undefined)
       reasons.set(container.name, { reason: reason.reason, ...(reason.message ? { message: reason.message } : {}) });
@@ -31,14 +31,11 @@ export function waitingReasons(snapshot: Snapshot & { readonly pod: Pod }): Read
 }
 
 function crashLoop(
-  memory: PodMemory,
-  key: string,
+  { nowMs, pod }: Snapshot & { readonly pod: Pod },
   name: string,
+  backoff: Backoff | undefined,
   finishedAtMs: number | undefined,
-  nowMs: number,
-  pod: Pod,
 ): WaitingReason | undefined {
-  const backoff = memory.backoffs.get(key);
   if (backoff === undefined || finishedAtMs === undefined || backoff.shownForMs !== finishedAtMs) return undefined;
   const atMs = restartAtMs(backoff, finishedAtMs);
   if (atMs === undefined || nowMs >= atMs) return undefined;
