@@ -41,6 +41,7 @@ export interface PodStackOptions {
   readonly services: ServiceStore;
   readonly events: EventRecorder;
   readonly facts: () => NodeFacts | undefined;
+  readonly refreshNode: (options: { readonly signal: AbortSignal }) => Promise<unknown>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
@@ -77,6 +78,7 @@ export class PodStack {
       facts,
       maxBackoffMs: options.config.maxRestartBackoffMs,
       admit: (pod, others) => this.#admit(pod, others),
+      refreshNode: options.refreshNode,
       event: (pod, event) => options.events.pod(pod, event),
       signal,
       clock,

@@ -54,6 +54,7 @@ export class VirtualNode {
       services,
       events: this.#events,
       facts: () => this.#agent?.facts(),
+      refreshNode: async (call) => this.#agent?.refresh(call),
       clock,
       random,
       log,

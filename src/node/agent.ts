@@ -112,11 +112,10 @@ export class NodeAgent {
   }
 
   /** Reads the Node anew before a pod is refused for what the cached one says (reference 6.2, NodeAffinity). */
-  async refresh({ signal }: { readonly signal: AbortSignal }): Promise<NodeFacts | undefined> {
+  async refresh({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     const { nodes, config } = this.#options;
     const node = await nodes.get(config.name, { signal });
     if (node !== undefined) this.#take(node);
-    return this.#facts;
   }
 
   #hostChanged(): void {

@@ -28,6 +28,7 @@ import { silentLog } from './silent-log.ts';
 export interface HarnessOptions {
   readonly kind?: 'container' | 'pod';
   readonly admit?: (pod: Pod, others: readonly Pod[]) => Rejection | undefined;
+  readonly refreshNode?: () => Promise<void>;
   readonly volumes?: (pod: Pod) => readonly VolumeSpec[];
   readonly traits?: Partial<ProviderTraits>;
 }
@@ -190,6 +191,7 @@ export class Harness {
       facts: deps.facts,
       maxBackoffMs: 300_000,
       admit: this.#options.admit ?? (() => undefined),
+      refreshNode: this.#options.refreshNode ?? (async () => {}),
       event: (pod, event) => deps.events.pod(pod, event),
       signal: stop.signal,
       clock,
