@@ -65,6 +65,13 @@ export class Faults {
     this.#queue(method, { type: 'hang' }, times);
   }
 
+  /** Nothing that was told to go wrong goes wrong any more; calls that hang go on. */
+  heal(): void {
+    this.#next.clear();
+    this.#unavailable = undefined;
+    this.release();
+  }
+
   /** Calls that hang go on. */
   release(): void {
     const hung = this.#hung;
