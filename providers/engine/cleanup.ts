@@ -2,6 +2,7 @@ import { type CallOptions, type Labels, ProviderError } from '../contract/index.
 import { mapLimit } from '../shared/map-limit.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { statusBehind } from './errors.ts';
+import { HeldVolumes } from './held-volumes.ts';
 import { labelFilter, listContainers, listVolumes, removeByForce } from './units.ts';
 import { PodVolumes } from './volumes.ts';
 
@@ -25,7 +26,7 @@ export async function cleanup(engine: Engine, options: CallOptions): Promise<Cle
   const containers = await listContainers(engine, {}, options);
   await mapLimit(containers, REMOVALS_AT_ONCE, ({ Id }) => removeByForce(engine, Id, options));
   const volumes = await listVolumes(engine, {}, options);
-  const remover = new PodVolumes(engine);
+  const remover = new PodVolumes(engine, new HeldVolumes(engine.context.clock));
   await mapLimit(volumes, REMOVALS_AT_ONCE, ({ Name }) => remover.remove(Name, options));
   const networks = await engine.calls.call('list networks', options, (abortSignal) =>
     engine.docker.listNetworks({ filters: { label: labelFilter(engine, {}) }, abortSignal }),

@@ -27,6 +27,7 @@ import type { EngineSettings } from './create-options.ts';
 import { DetailsCache } from './details-cache.ts';
 import type { Engine } from './engine.ts';
 import { watchEvents } from './events.ts';
+import { HeldVolumes } from './held-volumes.ts';
 import { describeHost, type HostReader } from './host.ts';
 import { EngineImages } from './images.ts';
 import { readLogs } from './logs.ts';
@@ -62,6 +63,7 @@ export class EngineProvider implements ContainerProvider {
   readonly #host: HostReader;
   readonly #disconnect: () => void;
   readonly #cache = new DetailsCache();
+  readonly #held: HeldVolumes;
   readonly #network: NodeNetwork;
   readonly #observer: Observer;
   readonly #volumes: PodVolumes;
@@ -74,12 +76,13 @@ export class EngineProvider implements ContainerProvider {
     const engine: Engine = { docker, calls, context };
     const images = new EngineImages(engine);
     this.name = options.name;
+    this.#held = new HeldVolumes(context.clock);
     this.#engine = engine;
     this.#host = options.host;
     this.#disconnect = options.disconnect;
     this.#network = new NodeNetwork(docker, calls, context);
-    this.#observer = new Observer(engine, this.#cache);
-    this.#volumes = new PodVolumes(engine);
+    this.#observer = new Observer(engine, this.#cache, this.#held);
+    this.#volumes = new PodVolumes(engine, this.#held);
     this.#sandboxes = new Sandboxes(engine, settings, {
       network: this.#network,
       volumes: this.#volumes,
@@ -107,6 +110,7 @@ export class EngineProvider implements ContainerProvider {
   }
 
   watch(options: CallOptions): AsyncIterable<ProviderHint> {
+    this.#held.clear();
     return watchEvents(this.#engine, this.#cache, options);
   }
 

@@ -13,6 +13,7 @@ import { decodeUnit, LABEL } from '../shared/unit-labels.ts';
 import type { DetailsCache } from './details-cache.ts';
 import type { Engine } from './engine.ts';
 import { statusBehind } from './errors.ts';
+import type { HeldVolumes } from './held-volumes.ts';
 import { type ContainerDetails, imageIdOf, observedContainer, observedPod, type PodParts } from './observe.ts';
 import { inspectContainer, listContainers, listVolumes, ofPod } from './units.ts';
 
@@ -22,10 +23,12 @@ const INSPECTS_AT_ONCE = 8;
 export class Observer {
   readonly #engine: Engine;
   readonly #cache: DetailsCache;
+  readonly #held: HeldVolumes;
 
-  constructor(engine: Engine, cache: DetailsCache) {
+  constructor(engine: Engine, cache: DetailsCache, held: HeldVolumes) {
     this.#engine = engine;
     this.#cache = cache;
+    this.#held = held;
   }
 
   async list(options: CallOptions): Promise<readonly ObservedPod[]> {
@@ -82,7 +85,8 @@ export class Observer {
   async #look(wanted: Labels, options: CallOptions) {
     const summaries = await listContainers(this.#engine, wanted, options);
     const isOnePod = LABEL.podUid in wanted;
-    const volumes = isOnePod && summaries.length > 0 ? [] : await listVolumes(this.#engine, wanted, options);
+    const present = isOnePod && summaries.length > 0 ? [] : await listVolumes(this.#engine, wanted, options);
+    const volumes = present.filter(({ Name }) => !this.#held.has(Name));
     const known = new Set(summaries.map(({ Labels }) => Labels[LABEL.podUid]));
     // Volumes without a container: a removal that was cut off, or a pod that has only just been made. Look once more.
     const isNew = volumes.some(({ Labels }) => !known.has(Labels[LABEL.podUid] ?? ''));

@@ -111,6 +111,8 @@ export class Sandboxes {
 
   async #stop(info: Docker.ContainerInfo, { signal }: CallOptions): Promise<void> {
     const { docker, calls } = this.#engine;
+    // One that was never started has nothing to stop, and would be taken for one that is still to come.
+    if (info.State === 'created') return removeByForce(this.#engine, info.Id, { signal });
     if (info.State !== 'running' && info.State !== 'paused') return;
     try {
       // Returns when the process is gone and the engine has taken the address back.

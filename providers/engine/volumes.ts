@@ -3,6 +3,7 @@ import { initialLayout, swapLayout } from '../shared/atomic-layout.ts';
 import { readTar, type TarEntry, writeTar } from '../shared/tar.ts';
 import { asReadable } from './calls.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
+import type { HeldVolumes } from './held-volumes.ts';
 import { statusBehind, toProviderError } from './errors.ts';
 import { runSwap, swapTool } from './swap-tool.ts';
 import { rootMode, VOLUMES_ROOT } from './volume-mounts.ts';
@@ -19,9 +20,11 @@ const IN_USE_TRIES = 50;
 /** Content of a pod's volumes, through the archive API of its running sandbox container. */
 export class PodVolumes {
   readonly #engine: Engine;
+  readonly #held: HeldVolumes;
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, held: HeldVolumes) {
     this.#engine = engine;
+    this.#held = held;
   }
 
   async fill(sandboxId: string, spec: SandboxSpec, options: CallOptions): Promise<void> {
@@ -54,10 +57,16 @@ export class PodVolumes {
     for (let tries = 1; ; tries++) {
       try {
         await calls.call('remove a volume', { signal }, () => docker.getVolume(name).remove());
+        this.#held.delete(name);
         return;
       } catch (error) {
         const status = statusBehind(error);
         if (status === 404) return;
+        if (status === 500) {
+          context.log.warn({ err: error, volume: name }, 'the engine does not let go of a volume: left for later');
+          this.#held.add(name);
+          return;
+        }
         // "volume is in use": the engine is still letting go of a container that was just removed.
         if (status !== 409 || tries >= IN_USE_TRIES) throw error;
         await context.clock.sleep(IN_USE_POLL_MS, { signal });
