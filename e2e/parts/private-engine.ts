@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DockerHttp } from './docker-http.ts';
 import { forgetDead, run, Service, tail } from './process.ts';
@@ -10,8 +10,9 @@ export interface PrivateEngineOptions {
 }
 
 /**
- * A second Docker engine with everything of its own, for tests that restart it. Root only, on a machine that has dockerd. It leaves
- * docker0 and iptables to the engine of the machine: its containers reach each other and the host, nothing else.
+ * A second Docker engine with everything of its own, for tests that restart it. Root only, on a machine that has dockerd. It lives in a
+ * network namespace of its own, which outlives it as a file: an engine that is told to have no default bridge removes docker0,
+ * also when that is another engine's. Its containers reach each other and nothing else.
  */
 export class PrivateEngine {
   readonly socket: string;
@@ -33,10 +34,17 @@ export class PrivateEngine {
     // A crashed dockerd leaves its pid file, and that of its containerd, which dies with it. Where nobody reaps the dead, dockerd takes
     // them for alive and waits for them.
     for (const file of ['docker.pid', 'exec/containerd/containerd.pid']) forgetDead(join(dir, file));
+    const network = join(dir, 'netns');
+    if (!mountsBelow(dir).includes(network)) {
+      writeFileSync(network, '');
+      await run('unshare', [`--net=${network}`, 'true']);
+    }
     const service = new Service({
       name: 'dockerd-private',
-      command: 'dockerd',
+      command: 'nsenter',
       args: [
+        `--net=${network}`,
+        'dockerd',
         `--host=unix://${this.socket}`,
         `--data-root=${join(dir, 'data')}`,
         `--exec-root=${join(dir, 'exec')}`,
