@@ -132,7 +132,7 @@ export function tail(file: string, lines = 25): string {
   }
 }
 
-export function startTimeOf(pid: number): string | undefined {
+function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The command in parentheses may hold anything; fields are counted after its last parenthesis, where the state is field 3.

@@ -340,11 +340,12 @@ describe('properties', () => {
   const observed = fc.option(
     fc.record({
       state: fc.constantFrom('pending', 'ready', 'stopped', 'stopping'),
-      containers: fc.array(
+      // An incarnation is there once: its name on the backend says name and attempt.
+      containers: fc.uniqueArray(
         fc
           .tuple(fc.constantFrom('a', 'b'), state, fc.integer({ min: 0, max: 3 }))
           .map(([name, s, attempt]) => makeObservedContainer(name, s, { attempt })),
-        { maxLength: 6 },
+        { maxLength: 6, selector: ({ name, attempt }) => `${name}#${attempt}` },
       ),
     }),
     { nil: undefined },
