@@ -48,7 +48,8 @@ export class ApiProxy {
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new Error('the proxy does not listen');
     const config = parse(readFileSync(file, 'utf8')) as { clusters: { cluster: object }[] }; // written by the test bed
-    for (const entry of config.clusters) entry.cluster = { server: `http://127.0.0.1:${address.port}` };
+    for (const entry of config.clusters)
+      entry.cluster = { server: `http://127.0.0.1:${address.port}`, 'insecure-skip-tls-verify': true };
     const copy = `${file}.proxied`;
     writeFileSync(copy, stringify(config), { mode: 0o600 });
     return copy;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { leftOnEngine } from './parts/docker-cleanup.ts';
+import type { Kube } from './parts/kube.ts';
 import type { Outrigger } from './parts/outrigger.ts';
 import { TestBed } from './parts/test-bed.ts';
 import { waitFor } from './parts/wait.ts';
@@ -103,16 +104,8 @@ export async function inNamespace(options: Omit<SceneOptions, 'namespace'>, body
 }
 
 /** The tests are over and their namespaces deleted: soon no pod may be left on the node, and nothing of any pod on the engine. */
-export async function expectCleanNode(
-  bed: TestBed,
-  { nodeName }: Pick<Outrigger, 'nodeName'>,
-  kube = bed.kube,
-  docker = bed.docker,
-) {
-  await waitFor(
-    async () => (await kube.list('Pod', undefined, { fieldSelector: `spec.nodeName=${nodeName}` })).length === 0,
-    { what: `the pods of ${nodeName} to be gone`, timeoutMs: PATIENCE_MS },
-  );
+export async function expectCleanNode(bed: TestBed, { nodeName }: NamedNode, kube = bed.kube, docker = bed.docker) {
+  await podsGone(nodeName, kube);
   const leftOfPods = async (): Promise<string[]> =>
     (await leftOnEngine(docker, [nodeName])).filter((line) => !line.startsWith('network '));
   await waitFor(async () => (await leftOfPods()).length === 0, {
@@ -121,4 +114,16 @@ export async function expectCleanNode(
     detail: async () => (await leftOfPods()).join('\n'),
   });
   expect(await leftOfPods()).toEqual([]);
+}
+
+type NamedNode = Pick<Outrigger, 'nodeName'>;
+
+/** Waits until no pod is bound to the node. */
+export async function podsGone(nodeName: string, kube: Kube): Promise<void> {
+  const left = () => kube.list('Pod', undefined, { fieldSelector: `spec.nodeName=${nodeName}` });
+  await waitFor(async () => (await left()).length === 0, {
+    what: `the pods of ${nodeName} to be gone`,
+    timeoutMs: PATIENCE_MS,
+    detail: async () => (await left()).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).join('\n'),
+  });
 }

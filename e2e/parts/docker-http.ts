@@ -1,4 +1,5 @@
 import { type IncomingMessage, request } from 'node:http';
+import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { readText } from './kube-http.ts';
@@ -57,15 +58,14 @@ export class DockerHttp {
     return JSON.parse(await this.#text('GET', '/info')) as { NCPU: number; MemTotal: number }; // Engine API
   }
 
-  /** What happened to containers with the label since a time (seconds since 1970) until now. */
-  async containerEvents(label: string, since: number): Promise<ContainerEvent[]> {
+  /**
+   * What happens to containers with the label from now on. Resolves when the engine listens; what it has forgotten (it keeps the last
+   * 256 events of all its containers) cannot be asked for later.
+   */
+  async containerEvents(label: string, signal: AbortSignal): Promise<AsyncIterable<ContainerEvent>> {
     const filters = encodeURIComponent(JSON.stringify({ type: ['container'], label: [label] }));
-    const until = Date.now() / 1000;
-    const lines = await this.#text(
-      'GET',
-      `/events?since=${since.toFixed(3)}&until=${until.toFixed(3)}&filters=${filters}`,
-    );
-    return lines.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as ContainerEvent])); // Engine API
+    const response = await this.#open('GET', `/events?filters=${filters}`, { signal });
+    return events(response);
   }
 
   /** As `docker kill` does. */
@@ -137,18 +137,31 @@ export class DockerHttp {
     });
   }
 
-  async #text(method: string, path: string, body?: Readable): Promise<string> {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const sent = request({ socketPath: this.socket, method, path, headers: { Host: 'docker' } }, resolve);
+  #open(
+    method: string,
+    path: string,
+    { body, signal }: { readonly body?: Readable; readonly signal?: AbortSignal },
+  ): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const options = { socketPath: this.socket, method, path, headers: { Host: 'docker' } };
+      const sent = request({ ...options, ...(signal === undefined ? {} : { signal }) }, resolve);
       sent.once('error', reject);
       if (body === undefined) sent.end();
       else pipeline(body, sent).catch(reject);
     });
+  }
+
+  async #text(method: string, path: string, body?: Readable): Promise<string> {
+    const response = await this.#open(method, path, { ...(body === undefined ? {} : { body }) });
     const text = await readText(response);
     const code = response.statusCode ?? 0;
     if (code >= 400) throw new DockerError(`${method} ${path}`, code, text);
     return text;
   }
+}
+
+async function* events(response: IncomingMessage): AsyncGenerator<ContainerEvent> {
+  for await (const line of createInterface({ input: response })) yield JSON.parse(line) as ContainerEvent; // Engine API
 }
 
 function filter(label: string | undefined): string {
