@@ -7,6 +7,10 @@ import { labelFilter, listContainers, listVolumes, removeByForce } from './units
 import { PodVolumes } from './volumes.ts';
 
 const REMOVALS_AT_ONCE = 8;
+/** What the engine answers about a network that still has endpoints. */
+const IN_USE = 403;
+const RELEASE_MS = 20_000;
+const RELEASE_POLL_MS = 200;
 
 export interface Cleaned {
   readonly containers: number;
@@ -35,12 +39,37 @@ export async function cleanup(engine: Engine, options: CallOptions): Promise<Cle
   return { containers: containers.length, volumes: volumes.length, networks: networks.length };
 }
 
-async function removeNetwork(engine: Engine, id: string, { signal }: CallOptions): Promise<void> {
+/**
+ * A busy engine answers the removal of a container a moment before it lets go of its network: the removal waits for that, and
+ * takes endpoints off that have no container any more.
+ */
+async function removeNetwork(engine: Engine, id: string, options: CallOptions): Promise<void> {
+  const { clock } = engine.context;
+  const deadlineMs = clock.now() + RELEASE_MS;
+  for (;;) {
+    try {
+      await engine.calls.call('remove a network', { ...options, timeoutMs: SLOW_CALL_MS }, () =>
+        engine.docker.getNetwork(id).remove(),
+      );
+      return;
+    } catch (error) {
+      if (statusBehind(error) === 404) return;
+      if (statusBehind(error) !== IN_USE || clock.now() >= deadlineMs) throw error;
+    }
+    await clock.sleep(RELEASE_POLL_MS, options);
+    await disconnectAll(engine, id, options);
+  }
+}
+
+async function disconnectAll(engine: Engine, id: string, options: CallOptions): Promise<void> {
+  const network = engine.docker.getNetwork(id);
   try {
-    await engine.calls.call('remove a network', { signal, timeoutMs: SLOW_CALL_MS }, () =>
-      engine.docker.getNetwork(id).remove(),
-    );
+    const { Containers = {} } = await engine.calls.call('inspect a network', options, () => network.inspect());
+    for (const Container of Object.keys(Containers)) {
+      await engine.calls.call('leave a network', options, () => network.disconnect({ Container, Force: true }));
+    }
   } catch (error) {
+    // Gone meanwhile, network or endpoint: which was wanted.
     if (statusBehind(error) !== 404) throw error;
   }
 }
