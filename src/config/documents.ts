@@ -1,5 +1,5 @@
 import { parseAllDocuments } from 'yaml';
-import { UsageError } from '../util/errors.ts';
+import { errorMessage, UsageError } from '../util/errors.ts';
 import { fieldPath, type Naming, show, usageError } from './complaints.ts';
 import { UNSUPPORTED_KUBELET_FIELDS } from './kubelet-fields.ts';
 import { type KubeletDocument, kubeletSchema, type OutriggerDocument, outriggerSchema } from './schema.ts';
@@ -68,11 +68,20 @@ function parseYamlDocuments(file: string, content: string): unknown[] {
       const [summary = 'cannot be parsed'] = error.message.split('\n');
       throw new UsageError(`${file}: ${summary.replace(/:$/, '')}`);
     }
-    const value: unknown = document.toJS();
+    const value = contentOf(file, document);
     // An empty document is what a leading or trailing "---" leaves.
     if (value !== null && value !== undefined) values.push(value);
   }
   return values;
+}
+
+/** The parser refuses aliases that would grow beyond all measure only here. */
+function contentOf(file: string, document: { toJS(): unknown }): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw new UsageError(`${file}: ${errorMessage(error)}`, { cause: error });
+  }
 }
 
 function splitDocument(place: string, document: unknown): { kind: string; body: Record<string, unknown> } {

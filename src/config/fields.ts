@@ -4,7 +4,7 @@ import { quantityToBytes, quantityToMilli } from '../model/quantity.ts';
 import { isNetwork, parseCidr } from '../util/cidr.ts';
 import { parseDuration } from '../util/duration.ts';
 import type { ReservedResources, Taint } from './config.ts';
-import { type Complaint, checkNodeName, checkTaint, isEffect } from './labels.ts';
+import { type Complaint, checkDomain, checkNodeName, checkTaint, isEffect } from './labels.ts';
 
 /** Shapes of single values, shared by flags and files. Their messages follow the value: `--port: 70000 must be …`. */
 
@@ -28,6 +28,9 @@ function judged(check: (value: string) => Complaint): z.ZodType<string> {
 
 export const nodeName = judged(checkNodeName);
 export const ip = judged((value) => (isIP(value) === 0 ? 'must be an IP address' : undefined));
+
+/** Empty, or a domain with or without the dot at its end: it becomes a line of every pod's resolv.conf. */
+export const domain = judged((value) => (value === '' ? undefined : checkDomain(value.replace(/\.$/, ''))));
 
 /** Primary family first; a second address must be of the other family (reference 5.4). */
 export const nodeIps = judgedList((values) => {

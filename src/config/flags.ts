@@ -41,7 +41,7 @@ const flagSchema = z.strictObject({
   'tls-private-key-file': field.text.optional(),
   'client-ca-file': field.text.optional(),
   'cluster-dns': ipList().optional(),
-  'cluster-domain': field.text.optional(),
+  'cluster-domain': field.domain.optional(),
   'kube-reserved': reserved().optional(),
   'system-reserved': reserved().optional(),
   'log-format': z.enum(['json', 'text'], 'must be json or text').optional(),

@@ -26,11 +26,13 @@ const OWN_KUBERNETES_LABELS: ReadonlySet<string> = new Set([
 ]);
 const OWN_KUBERNETES_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 
-export function checkNodeName(name: string): Complaint {
+export function checkDomain(name: string): Complaint {
   return name.length <= 253 && DNS_SUBDOMAIN.test(name)
     ? undefined
     : 'must be a DNS subdomain (lower case letters, digits, "-" and ".", at most 253 characters)';
 }
+
+export const checkNodeName = checkDomain;
 
 function checkLabelKey(key: string): Complaint {
   const parts = key.split('/');

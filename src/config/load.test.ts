@@ -162,6 +162,10 @@ describe('flags', () => {
     [{ 'node-ip': '10.0.0' }, '--node-ip: "10.0.0" must be IP addresses, separated by a comma'],
     [{ 'node-ip': '10.0.0.1,10.0.0.2' }, '--node-ip: "10.0.0.1,10.0.0.2" must be of two families if there are two'],
     [{ 'pod-cidr': '10.0.0.7/24' }, '--pod-cidr: "10.0.0.7/24" must have no bits set behind the prefix'],
+    [
+      { 'cluster-domain': 'a b' },
+      '--cluster-domain: "a b" must be a DNS subdomain (lower case letters, digits, "-" and ".", at most 253 characters)',
+    ],
     [{ 'cluster-dns': 'kube-dns' }, '--cluster-dns: "kube-dns" must be IP addresses, separated by a comma'],
     [
       { 'hostname-override': 'Not_A_Name' },
@@ -297,6 +301,10 @@ crashLoopBackOff: { maxContainerRestartPeriod: 1m30s }`,
     ['', 'c.yaml: is empty'],
     ['---\n---\n', 'c.yaml: is empty'],
     ['[1]', 'c.yaml: document 1: [1] must be a mapping'],
+    [
+      'a: &a [x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c, *c]',
+      'c.yaml: Excessive alias count indicates a resource exhaustion attack',
+    ],
     ['kind: Pod', 'c.yaml: document 1: kind: "Pod" must be one of KubeletConfiguration, OutriggerConfiguration'],
     [
       'kind: KubeletConfiguration\napiVersion: v1',

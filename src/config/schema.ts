@@ -17,7 +17,7 @@ export const kubeletSchema = z.strictObject({
     .strictObject({ x509: z.strictObject({ clientCAFile: field.text.optional() }).optional() })
     .optional(),
   clusterDNS: z.array(field.ip).optional(),
-  clusterDomain: field.text.optional(),
+  clusterDomain: field.domain.optional(),
   maxPods: field.wholeNumber(1).optional(),
   podsPerCore: field.wholeNumber(0).optional(),
   podPidsLimit: field.wholeNumber(-1).optional(),

@@ -56,6 +56,7 @@ describe('loadKubeConfig', () => {
     ['an unknown context', write, 'nope', /^--context nope: not in .*config \(it has: main, other\)$/],
     ['a context whose user is missing', write, 'other', /context "other": its user is not in the file/],
     ['a missing certificate', () => write({ 'client-certificate': 'x.crt' }), undefined, /ENOENT.*x\.crt/],
+    ['a server without TLS', () => write({}, { server: 'http://a' }), undefined, /server "http:\/\/a" is plain http/],
     ['a server that is no URL', () => write({}, { server: 'example' }), undefined, /server "example" is not/],
   ])('names flag and value for %s', (_title, prepare, context, message) => {
     prepare();

@@ -75,6 +75,9 @@ function checkContext(config: KubeConfig, file: string, name: string): void {
   if (cluster === null) throw broken('its cluster is not in the file');
   if (user === null) throw broken('its user is not in the file');
   if (!/^https?:\/\//.test(cluster.server)) throw broken(`server "${cluster.server}" is not an http(s) URL`);
+  // The client refuses it at its first use, which would look like an API server that is away.
+  if (cluster.server.startsWith('http:') && cluster.skipTLSVerify !== true)
+    throw broken(`server "${cluster.server}" is plain http, which needs insecure-skip-tls-verify: true`);
   for (const path of [cluster.caFile, user.certFile, user.keyFile]) {
     if (path === undefined || path === null) continue;
     try {

@@ -308,6 +308,7 @@ describe('certificates of the server', () => {
     await writeFile(missing.certFile, 'x');
     await writeFile(missing.keyFile, 'y');
     await expect(start({ tls: missing })).rejects.toMatchObject({ name: 'UsageError' });
+    await expect(start({ clientCaFile: missing.certFile })).rejects.toThrow(`cannot be used (${missing.certFile})`);
   });
 });
 

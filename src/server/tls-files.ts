@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { constants } from 'node:crypto';
+import { constants, X509Certificate } from 'node:crypto';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage, UsageError } from '../util/errors.ts';
@@ -68,11 +68,12 @@ export class TlsFiles {
       tls === undefined
         ? this.#fallback
         : { cert: await read('--tls-cert-file', tls.certFile), key: await read('--tls-private-key-file', tls.keyFile) };
+    const ca = clientCaFile === undefined ? [] : [await read('--client-ca-file', clientCaFile)];
     const options: SecureContextOptions = {
       ...pair,
       minVersion: 'TLSv1.2',
       // Never absent: Node would then trust the public authorities, and anybody with a certificate of theirs would be let in.
-      ca: clientCaFile === undefined ? [] : [await read('--client-ca-file', clientCaFile)],
+      ca,
       // An authority in the file counts even where it is not the root itself.
       allowPartialTrustChain: true,
       // A resumed session would keep its user after the authority is taken away.
@@ -80,6 +81,8 @@ export class TlsFiles {
     };
     try {
       createSecureContext(options);
+      // A file without any certificate is no error to OpenSSL, and would let nobody in.
+      for (const text of ca) new X509Certificate(text);
     } catch (error) {
       const files = [tls?.certFile, tls?.keyFile, clientCaFile].filter((file) => file !== undefined).join(', ');
       throw new UsageError(`TLS files cannot be used (${files}): ${errorMessage(error)}`, { cause: error });
