@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RegistryAuth } from '../../providers/contract/index.ts';
 import type { Secret } from '../model/pod.ts';
+import { globMatches } from './glob.ts';
 import { type ImageReference, repositoryName } from './reference.ts';
 
 /** A pull secret whose content cannot be read; the pull fails with this text instead of going on without credentials. */
@@ -118,20 +119,6 @@ function keyMatches(key: string, name: string): boolean {
 function splitHost(host: string): [labels: readonly string[], port: string] {
   const [, name = host, port = ''] = /^(.*):([0-9]*)$/.exec(host) ?? [];
   return [name.split('.'), port];
-}
-
-/** `*`, `?` and `[a-z]` within one label. */
-function globMatches(glob: string, label: string): boolean {
-  if (glob === label) return true;
-  const source = glob
-    .replace(/[.+^${}()|\\]/g, '\\$&')
-    .replace(/\*/g, '.*')
-    .replace(/\?/g, '.');
-  try {
-    return new RegExp(`^${source.replace(/\[\\\^/g, '[^')}$`).test(label);
-  } catch {
-    return false; // an unclosed bracket matches nothing
-  }
 }
 
 /** A domain without dot or port is still Docker Hub's to the keyring, as in the kubelet. */
