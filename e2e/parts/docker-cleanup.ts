@@ -1,4 +1,5 @@
-import type { DockerHttp } from './docker-http.ts';
+import { DockerError, type DockerHttp } from './docker-http.ts';
+import { waitFor } from './wait.ts';
 
 /** What an engine holds for some nodes, as lines for people: empty means that nothing was left. */
 export async function leftOnEngine(docker: DockerHttp, nodes: readonly string[]): Promise<string[]> {
@@ -22,8 +23,27 @@ export async function cleanNodes(docker: DockerHttp, nodes: readonly string[]): 
     const containers = await docker.containers(label);
     await Promise.all(containers.map((container) => docker.removeContainer(container.Id)));
     const networks = await docker.networks(label);
-    await Promise.all(networks.map((network) => docker.removeNetwork(network.Id)));
+    await Promise.all(networks.map((network) => removeNetwork(docker, network)));
     const volumes = await docker.volumes(label);
     await Promise.all(volumes.map((volume) => docker.removeVolume(volume.Name)));
   }
+}
+
+/** A busy engine holds the endpoints of containers that are gone for a moment longer, and refuses with 403 until then. */
+async function removeNetwork(
+  docker: DockerHttp,
+  { Id, Name }: { readonly Id: string; readonly Name: string },
+): Promise<void> {
+  await waitFor(
+    async () => {
+      try {
+        await docker.removeNetwork(Id);
+        return true;
+      } catch (error) {
+        if (error instanceof DockerError && error.code === 403) return false;
+        throw error;
+      }
+    },
+    { what: `network ${Name} to be removable`, timeoutMs: 20_000, intervalMs: 200 },
+  );
 }
