@@ -1,4 +1,4 @@
-import { DockerError, type DockerHttp } from './docker-http.ts';
+import type { DockerHttp } from './docker-http.ts';
 import { waitFor } from './wait.ts';
 
 /** What an engine holds for some nodes, as lines for people: empty means that nothing was left. */
@@ -29,21 +29,14 @@ export async function cleanNodes(docker: DockerHttp, nodes: readonly string[]): 
   }
 }
 
-/** A busy engine holds the endpoints of containers that are gone for a moment longer, and refuses with 403 until then. */
+/** A busy engine holds the endpoints of containers that are gone for a moment longer, and refuses until then. */
 async function removeNetwork(
   docker: DockerHttp,
   { Id, Name }: { readonly Id: string; readonly Name: string },
 ): Promise<void> {
-  await waitFor(
-    async () => {
-      try {
-        await docker.removeNetwork(Id);
-        return true;
-      } catch (error) {
-        if (error instanceof DockerError && error.code === 403) return false;
-        throw error;
-      }
-    },
-    { what: `network ${Name} to be removable`, timeoutMs: 20_000, intervalMs: 200 },
-  );
+  const removed = async (): Promise<boolean> => {
+    await docker.removeNetwork(Id);
+    return true;
+  };
+  await waitFor(removed, { what: `network ${Name} to be removed`, timeoutMs: 20_000, intervalMs: 200 });
 }
