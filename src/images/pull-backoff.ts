@@ -42,7 +42,15 @@ export class PullBackoff {
   }
 
   #live(uid: PodUid, image: string): Entry | undefined {
-    const entry = this.#pods.get(uid)?.get(image);
-    return entry !== undefined && this.#clock.now() - entry.failedAtMs <= EXPIRES_AFTER_MS ? entry : undefined;
+    const images = this.#pods.get(uid);
+    const entry = images?.get(image);
+    if (images === undefined || entry === undefined) return undefined;
+    const nowMs = this.#clock.now();
+    if (nowMs - entry.failedAtMs > EXPIRES_AFTER_MS) return undefined;
+    if (nowMs >= entry.failedAtMs) return entry;
+    // The machine's clock was set back: a failure in the future would hold the image back until then.
+    const failedNow = { ...entry, failedAtMs: nowMs };
+    images.set(image, failedNow);
+    return failedNow;
   }
 }

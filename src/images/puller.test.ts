@@ -85,11 +85,12 @@ describe('pull policy', () => {
   });
 
   it('reports an image store that answers with an error', async () => {
-    const { backend, ensure, said } = setupPuller();
+    const { backend, ensure, said, logged } = setupPuller();
     backend.inspectError = new ProviderError('Internal', 'disk broken');
     const message = 'Failed to inspect image "a:1": disk broken';
     expect(await ensure('a:1')).toMatchObject({ reason: 'ImageInspectError', message });
     expect(said()).toEqual([`Warning InspectFailed ${message}`, 'Warning Failed Error: ImageInspectError']);
+    expect(logged()).toEqual(['warn image not inspected']);
   });
 
   it.each(['Unavailable', 'Unauthorized'] as const)('blames no image when the backend is %s', async (code) => {
@@ -145,6 +146,15 @@ describe('a pull that fails', () => {
     await clock.advance(301_000);
     await fail('a:1', refused);
     expect(await ensure('a:1')).toMatchObject({ retryAtMs: clock.now() + 10_000 });
+  });
+
+  it('waits no longer because the clock was set back', async () => {
+    const { clock, ensure, fail } = setupPuller();
+    await fail('a:1', refused);
+    clock.set(clock.now() - 3_600_000);
+    expect(await ensure('a:1')).toMatchObject({ reason: 'ImagePullBackOff', retryAtMs: clock.now() + 10_000 });
+    await clock.advance(9_000);
+    expect(await ensure('a:1')).toMatchObject({ retryAtMs: clock.now() + 1_000 });
   });
 
   it('does not hold back other images or other pods, and is forgotten with its pod', async () => {

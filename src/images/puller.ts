@@ -101,6 +101,7 @@ export class ImagePuller implements ImageSource {
       present = await this.#options.images?.imagePresent(image, { signal: request.signal });
     } catch (error) {
       request.rethrow(error);
+      this.#options.log.warn({ err: error, ...request.facts, image }, 'image not inspected');
       const message = `Failed to inspect image ${request.quoted}: ${errorMessage(error)}`;
       return request.failed('ImageInspectError', message, 'InspectFailed');
     }
@@ -134,8 +135,7 @@ export class ImagePuller implements ImageSource {
     } catch (error) {
       request.rethrow(error);
       const { reason, message } = pullFailure(image, error);
-      const { namespace, name } = request.pod.metadata;
-      this.#options.log.warn({ err: error, pod: `${namespace}/${name}`, uid, image }, 'image not pulled');
+      this.#options.log.warn({ err: error, ...request.facts, image }, 'image not pulled');
       request.emit('Warning', 'Failed', `Failed to pull image ${request.quoted}: ${errorMessage(error)}`);
       this.#backoff.failed(uid, request.image, `${reason}: ${message}`);
       return { type: 'failed', reason, message, retryAtMs: this.#options.clock.now() + SHOW_ERROR_MS };
@@ -168,6 +168,12 @@ class Request {
     this.image = container.image ?? '';
     this.quoted = goQuote(this.image);
     this.policy = pullPolicy(container);
+  }
+
+  /** In log lines. */
+  get facts(): { readonly pod: string; readonly uid: string } {
+    const { namespace, name, uid } = this.pod.metadata;
+    return { pod: `${namespace}/${name}`, uid };
   }
 
   emit(type: PodEvent['type'], reason: string, message: string): void {

@@ -4,6 +4,7 @@ import type { Pod, Secret } from '../model/pod.ts';
 import type { PodEvent, PullResult } from '../pod/ports.ts';
 import { makeContainer, makePod } from './builders.ts';
 import { FakeClock, settle } from './fake-clock.ts';
+import { recordedLog } from './recorded-log.ts';
 
 export const FIELD = 'spec.containers{c}';
 export const IMAGE: PulledImage = { imageId: 'sha256:1', sizeBytes: 123 };
@@ -40,6 +41,7 @@ export function setupPuller(overrides: Partial<Pick<ImagePullerOptions, 'secret'
   const clock = new FakeClock();
   const backend = new Backend();
   const events: PodEvent[] = [];
+  const lines: string[] = [];
   const puller = new ImagePuller({
     images: {
       ...facet(backend),
@@ -49,7 +51,7 @@ export function setupPuller(overrides: Partial<Pick<ImagePullerOptions, 'secret'
     secret: () => Promise.resolve(undefined),
     events: { pod: (_pod, event) => events.push(event) },
     clock,
-    log: { warn: () => {} },
+    log: recordedLog(lines),
     limits: { maxParallelPulls: 1, pullQps: 5, pullBurst: 10 },
     ...overrides,
   });
@@ -71,7 +73,8 @@ export function setupPuller(overrides: Partial<Pick<ImagePullerOptions, 'secret'
     return result;
   };
   const said = (): string[] => events.splice(0).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
-  return { clock, backend, events, puller, ensure, fail, said };
+  const logged = (): string[] => lines.splice(0);
+  return { clock, backend, events, puller, ensure, fail, said, logged };
 }
 
 function facet(backend: Backend): Pick<ImageFacet, 'imagePresent' | 'pullImage'> {
