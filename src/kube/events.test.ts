@@ -1,8 +1,8 @@
-import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Pod } from '../model/pod.ts';
 import type { PodEvent } from '../pod/ports.ts';
 import { FakeClock, settle } from '../testing/fake-clock.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
 import type { ApiCall, Requester } from './client.ts';
 import { ApiUnreachable, KubeError } from './errors.ts';
 import { EventRecorder } from './events.ts';
@@ -18,6 +18,7 @@ describe('EventRecorder', () => {
   let calls: ApiCall[];
   let fail: ((call: ApiCall) => Error | undefined) | undefined;
   let events: EventRecorder;
+  let lines: string[];
   const client: Requester = {
     // The recorder reads no answers.
     request: async <T>(call: ApiCall): Promise<T> => {
@@ -28,10 +29,11 @@ describe('EventRecorder', () => {
     },
   };
   const start = (options: { qps?: number; burst?: number } = {}): EventRecorder =>
-    new EventRecorder({ client, clock, log: pino({ level: 'silent' }), nodeName: 'n1', random: () => 0.5, ...options });
+    new EventRecorder({ client, clock, log: recordedLog(lines), nodeName: 'n1', random: () => 0.5, ...options });
   beforeEach(() => {
     clock = new FakeClock(Date.parse('2026-01-02T03:04:05.678Z'));
     calls = [];
+    lines = [];
     fail = undefined;
     events = start();
   });
@@ -163,6 +165,25 @@ describe('EventRecorder', () => {
     events.pod(pod, { ...pulled, reason: 'Created' });
     await settle();
     expect([calls.length, events.dropped]).toEqual([2, 1]);
+  });
+
+  it('says once that events are lost, and once that they are sent again', async () => {
+    fail = () => new KubeError(403, { reason: 'Forbidden' }, 'events is forbidden');
+    for (let i = 0; i < 3; i++) events.pod(withUid(`p${i}`), pulled);
+    await settle();
+    expect(lines).toEqual(['warn event dropped', 'debug event dropped', 'debug event dropped']);
+    fail = undefined;
+    for (let i = 3; i < 6; i++) events.pod(withUid(`p${i}`), pulled);
+    await settle();
+    expect(lines.splice(3)).toEqual(['info events are sent again']);
+  });
+
+  it('is silent about a namespace that is being deleted: it takes no events any more', async () => {
+    const details = { causes: [{ reason: 'NamespaceTerminating' }] };
+    fail = () => new KubeError(403, { reason: 'Forbidden', details }, 'namespace is being terminated');
+    events.pod(pod, pulled);
+    await settle();
+    expect([lines, events.dropped]).toEqual([['debug event dropped'], 1]);
   });
 
   it('drops what does not fit into the queue', async () => {

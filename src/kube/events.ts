@@ -14,7 +14,7 @@ import { namespaced } from './paths.ts';
 export interface EventRecorderOptions {
   readonly client: Requester;
   readonly clock: Clock;
-  readonly log: Pick<Logger, 'debug' | 'warn'>;
+  readonly log: Pick<Logger, 'debug' | 'info' | 'warn'>;
   readonly nodeName: string;
   /** `eventRecordQPS`, `eventBurst` of the KubeletConfiguration. */
   readonly qps?: number;
@@ -41,6 +41,8 @@ export class EventRecorder implements EventSink {
   #closed = false;
   #lastNanos = 0n;
   #dropped = 0;
+  /** Events are being lost, and that was said. */
+  #losing = false;
 
   constructor(options: EventRecorderOptions) {
     const { qps = 50, burst = 100, clock } = options;
@@ -135,6 +137,8 @@ export class EventRecorder implements EventSink {
         if (waitMs > 0) await clock.sleep(waitMs, { signal });
         this.#rate.tryTake(clock.now());
         await this.#write(correlated, signal);
+        if (this.#losing) this.#options.log.info({ dropped: this.#dropped }, 'events are sent again');
+        this.#losing = false;
         return;
       } catch (error) {
         // A rejection is final; only a server that is not there (or asks for patience) is asked again.
@@ -181,6 +185,16 @@ export class EventRecorder implements EventSink {
 
   #drop(cause: unknown, { reason, message }: Pick<KubeEvent, 'reason' | 'message'>): void {
     this.#dropped++;
-    this.#options.log.debug({ err: cause, reason, text: message }, 'event dropped');
+    // One line per outage. At the end of the process and in a namespace that is being deleted nothing is amiss.
+    const expected = this.#stop.signal.aborted || isNamespaceTerminating(cause);
+    const level = expected || this.#losing ? 'debug' : 'warn';
+    if (!expected) this.#losing = true;
+    this.#options.log[level]({ err: cause, reason, text: message }, 'event dropped');
   }
+}
+
+/** The API server says so by a cause in the details of its 403. */
+function isNamespaceTerminating(error: unknown): boolean {
+  const causes = error instanceof KubeError ? (error.details?.causes ?? []) : [];
+  return causes.some(({ reason }) => reason === 'NamespaceTerminating');
 }
