@@ -4,7 +4,7 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { RuntimeHealth } from './health.ts';
 import type { HostSource } from './ports.ts';
 import { HOST } from '../testing/fake-node-objects.ts';
-import { silentLog } from '../testing/silent-log.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
 
 type Answer = () => Promise<HostReport>;
 
@@ -14,6 +14,7 @@ function setUp(): {
   answer: (next: Answer) => void;
   changes: () => number;
   asked: () => number;
+  lines: string[];
   stop: AbortController;
 } {
   const clock = new FakeClock();
@@ -28,7 +29,8 @@ function setUp(): {
       return current();
     },
   };
-  const health = new RuntimeHealth({ provider, clock, log: silentLog(), onChange: () => changes++ });
+  const lines: string[] = [];
+  const health = new RuntimeHealth({ provider, clock, log: recordedLog(lines), onChange: () => changes++ });
   void health.run({ signal: stop.signal }); // ends with the test
   return {
     clock,
@@ -38,6 +40,7 @@ function setUp(): {
     },
     changes: () => changes,
     asked: () => asked,
+    lines,
     stop,
   };
 }
@@ -71,6 +74,22 @@ describe('the health of the backend', () => {
     await clock.advance(1_000);
     expect(health.state).toEqual({ status: 'up' });
     expect(changes()).toBe(3);
+    stop.abort();
+  });
+
+  it('says when an outage begins and when it ends, and nothing of a single failed call', async () => {
+    const { clock, answer, lines, stop } = setUp();
+    await clock.advance(0);
+    answer(refuse);
+    await clock.advance(5_000);
+    answer(async () => HOST);
+    await clock.advance(5_000);
+    expect(lines).toEqual([]);
+    answer(refuse);
+    await clock.advance(10_000);
+    answer(async () => HOST);
+    await clock.advance(1_000);
+    expect(lines).toEqual(['warn backend cannot be asked', 'info backend answers again']);
     stop.abort();
   });
 

@@ -80,7 +80,7 @@ export class RuntimeHealth {
 
   #good(report: HostReport): void {
     const { log, onChange } = this.#options;
-    if (this.#failures > 0) log.info({ failures: this.#failures }, 'backend answers again');
+    if (this.#state.status === 'down') log.info({ failures: this.#failures }, 'backend answers again');
     this.#failures = 0;
     this.#silentSince = undefined;
     const changed = this.#state.status !== 'up' || !isDeepStrictEqual(report, this.#report);
