@@ -74,9 +74,9 @@ export async function inspectContainer(
   }
 }
 
-/** Kills and removes; true for what was gone or going already. */
+/** Kills and removes; what was gone already is fine, and what is going is waited for. */
 export async function removeByForce(engine: Engine, id: string, { signal }: CallOptions): Promise<void> {
-  for (;;) {
+  for (let tries = 1; ; tries++) {
     try {
       await engine.calls.call('remove a container', { signal, timeoutMs: SLOW_CALL_MS }, () =>
         engine.docker.getContainer(id).remove({ force: true, v: true }),
@@ -85,11 +85,12 @@ export async function removeByForce(engine: Engine, id: string, { signal }: Call
     } catch (error) {
       const status = statusBehind(error);
       if (status === 404) return;
-      // "removal of container … is already in progress": wait for the other one.
-      if (status !== 409) throw error;
+      // "removal of container … is already in progress": wait for the other one, unless it is one that never ends.
+      if (status !== 409 || tries >= REMOVAL_TRIES) throw error;
       await engine.context.clock.sleep(REMOVAL_POLL_MS, { signal });
     }
   }
 }
 
 const REMOVAL_POLL_MS = 100;
+const REMOVAL_TRIES = 300;

@@ -1,10 +1,10 @@
 import { type CallOptions, ProviderError, type SandboxSpec, type VolumeSpec } from '../contract/index.ts';
 import { initialLayout, swapLayout } from '../shared/atomic-layout.ts';
 import { readTar, type TarEntry, writeTar } from '../shared/tar.ts';
-import { asReadable } from './calls.ts';
+import { asReadable, streamFailure } from './calls.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import type { HeldVolumes } from './held-volumes.ts';
-import { statusBehind, toProviderError } from './errors.ts';
+import { statusBehind } from './errors.ts';
 import { runSwap, swapTool } from './swap-tool.ts';
 import { rootMode, VOLUMES_ROOT } from './volume-mounts.ts';
 
@@ -125,7 +125,7 @@ export class PodVolumes {
         chunks.push(chunk);
       }
     } catch (error) {
-      throw toProviderError(error);
+      throw streamFailure(error, options.signal);
     }
     const prefix = `${volume.name}/`;
     return readTar(Buffer.concat(chunks))
