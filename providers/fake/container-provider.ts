@@ -94,7 +94,7 @@ export class FakeContainerProvider extends FakeObserving implements ContainerPro
     const image = this.backend.images.find(spec.image);
     if (image === undefined) throw new ProviderError('ImageNotFound', `no such image: ${spec.image}`);
     const pod = this.existing(sandbox.pod.uid);
-    return pod.add(spec, this.ownLabels(spec.labels), image.imageId, this.backend.scriptFor(pod, spec));
+    return pod.add(spec, this.ownLabels(spec.labels), () => image.imageId, this.backend.scriptFor(pod, spec));
   }
 
   #find(ref: ContainerRef): FakeContainer {

@@ -16,7 +16,8 @@ export interface FakeContainerOptions {
   readonly id: string;
   readonly spec: ContainerSpec;
   readonly labels: Labels;
-  readonly imageId: string;
+  /** Known once the image is there; a unit makes its containers before it pulls. */
+  readonly imageId: () => string;
   readonly script: FakeScript;
   readonly clock: Clock;
   /** Called after every change of state. */
@@ -33,7 +34,7 @@ export class FakeContainer {
   readonly labels: Labels;
   readonly log = new LogBuffer();
   readonly createdAt: Date;
-  readonly #imageId: string;
+  readonly #imageId: () => string;
   readonly #script: FakeScript;
   readonly #clock: Clock;
   readonly #onChange: () => void;
@@ -123,7 +124,7 @@ export class FakeContainer {
       attempt: this.spec.attempt,
       id: this.id,
       image: this.spec.image,
-      imageId: this.#imageId,
+      imageId: this.#imageId(),
       createdAt: this.createdAt,
       state: this.#state,
       labels: this.labels,

@@ -99,7 +99,7 @@ export class FakePod {
     return this.containers.get(`${container}#${attempt}`);
   }
 
-  add(spec: ContainerSpec, labels: Labels, imageId: string, script: FakeScript): FakeContainer {
+  add(spec: ContainerSpec, labels: Labels, imageId: () => string, script: FakeScript): FakeContainer {
     const container = new FakeContainer({
       id: makeId(`${this.identity.uid} ${spec.name} ${spec.attempt} ${this.#clock.now()}`),
       spec,

@@ -170,7 +170,7 @@ export class FakeUnit {
   }
 
   #add(spec: ContainerSpec): FakeContainer {
-    const imageId = this.#backend.images.find(spec.image)?.imageId ?? '';
+    const imageId = (): string => this.#backend.images.find(spec.image)?.imageId ?? '';
     return this.#pod.add(spec, this.#labels(spec.labels), imageId, this.#backend.scriptFor(this.#pod, spec));
   }
 }

@@ -27,6 +27,7 @@ describe.each(['container', 'pod'] as const)('a pod on a %s-level backend', (kin
     await harness.clock.advance(100);
     expect(harness.status(POD_UID).phase).toBe('Running');
     expect(condition(harness, 'Ready')).toBe('True');
+    expect(state(harness)?.imageID).toMatch(/^sha256:/);
     expect(harness.containers()).toEqual(['c#0 running']);
   });
 
