@@ -5,6 +5,7 @@ import { fatalLine, runCli } from './cli.ts';
 import type { Config } from './config/config.ts';
 import { loadConfig } from './config/load.ts';
 import { createLogger } from './telemetry/logger.ts';
+import { UsageError } from './util/errors.ts';
 
 /** 0: asked to stop, 1: a bug or a broken environment, 2: a mistake in flags or files. */
 const exitCode = await main().catch((error: unknown) => {
@@ -50,7 +51,13 @@ async function run(config: Config): Promise<void> {
   try {
     await runApp(config, { log, signal: stop.signal, productVersion: packageJson.version });
   } catch (error) {
-    if (!stop.signal.aborted) throw error;
-    log.debug({ err: error }, 'ended while stopping');
+    if (stop.signal.aborted) {
+      log.debug({ err: error }, 'ended while stopping');
+      return;
+    }
+    if (error instanceof UsageError) throw error;
+    // With its stack, and in the form of all other lines: it is the only trace of a fault of our own (ADR 0013).
+    log.fatal({ err: error }, 'a fault ends the process');
+    process.exit(1);
   }
 }
