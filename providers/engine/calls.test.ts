@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import { EngineCalls } from './calls.ts';
+import { EngineCalls, unlessSilent } from './calls.ts';
 
 const never = () => new Promise<never>(() => {});
 
@@ -54,5 +54,36 @@ describe('a call to the engine', () => {
     const stream = await new EngineCalls(new FakeClock(), 1).open('x', { signal: caller.signal }, async () => answer);
     caller.abort();
     expect(stream.destroyed).toBe(true);
+  });
+});
+
+describe('an answer that goes on', () => {
+  it('is cut when nothing comes for too long, and only then', async () => {
+    const clock = new FakeClock();
+    const stream = new PassThrough();
+    const seen: string[] = [];
+    const read = (async () => {
+      const chunks = unlessSilent(stream, { clock, silenceMs: 1_000, error: () => new Error('silent') });
+      for await (const chunk of chunks) seen.push(Buffer.from(chunk).toString());
+    })();
+    const failed = expect(read).rejects.toThrow('silent');
+    stream.write('a');
+    await clock.advance(900);
+    stream.write('b');
+    await clock.advance(900);
+    expect(stream.destroyed).toBe(false);
+    await clock.advance(200);
+    await failed;
+    expect(seen).toEqual(['a', 'b']);
+  });
+
+  it('leaves no alarm behind when it ends', async () => {
+    const clock = new FakeClock();
+    const stream = new PassThrough();
+    stream.end('a');
+    const chunks = unlessSilent(stream, { clock, silenceMs: 1_000, error: () => new Error('silent') });
+    for await (const chunk of chunks) expect(Buffer.from(chunk).toString()).toBe('a');
+    await clock.advance(2_000);
+    expect(stream.errored).toBeNull();
   });
 });

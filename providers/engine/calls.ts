@@ -73,6 +73,31 @@ export class EngineCalls {
   }
 }
 
+/** The chunks of an answer that goes on; silence of this length destroys it with the error. */
+export async function* unlessSilent(
+  stream: Readable,
+  { clock, silenceMs, error }: { clock: ProviderContext['clock']; silenceMs: number; error: () => Error },
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let alarm = new AbortController();
+  const arm = (): void => {
+    alarm.abort();
+    alarm = new AbortController();
+    void clock.sleep(silenceMs, { signal: alarm.signal }).then(
+      () => stream.destroy(error()),
+      () => {}, // something came first
+    );
+  };
+  arm();
+  try {
+    for await (const chunk of stream) {
+      arm();
+      yield chunk;
+    }
+  } finally {
+    alarm.abort();
+  }
+}
+
 /** What a broken stream means for its reader. */
 export function streamFailure(error: unknown, signal: AbortSignal): Error {
   if (signal.aborted) return abortError(signal);

@@ -9,13 +9,15 @@ import {
 } from '../contract/index.ts';
 import { authsFor, parseImageReference } from '../shared/image-reference.ts';
 import { lines } from '../shared/lines.ts';
-import { asReadable, streamFailure } from './calls.ts';
+import { asReadable, streamFailure, unlessSilent } from './calls.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { recoded, statusBehind } from './errors.ts';
 import { imageIdOf } from './observe.ts';
 import { pullError, pullFailure, pullRefusal } from './pull-stream.ts';
 
 const MAX_PROGRESS_BYTES = 1024 * 1024;
+/** A registry that falls silent inside a layer would otherwise hold up every pull behind this one (as long as containerd waits). */
+const PULL_SILENCE_MS = 300_000;
 
 export class EngineImages implements ImageFacet {
   readonly #engine: Engine;
@@ -92,7 +94,12 @@ export class EngineImages implements ImageFacet {
           return asReadable(await progress);
         },
       );
-      for await (const line of lines(stream, MAX_PROGRESS_BYTES)) failure = pullFailure(line) ?? failure;
+      const progress = unlessSilent(stream, {
+        clock: this.#engine.context.clock,
+        silenceMs: PULL_SILENCE_MS,
+        error: () => pullError(image, `no progress for ${PULL_SILENCE_MS / 60_000} minutes`, undefined),
+      });
+      for await (const line of lines(progress, MAX_PROGRESS_BYTES)) failure = pullFailure(line) ?? failure;
     } catch (error) {
       throw stream === undefined ? pullRefusal(image, error) : streamFailure(error, options.signal);
     } finally {

@@ -48,6 +48,12 @@ describe('ApiClient', () => {
     });
   });
 
+  it('does not wait a day because a proxy says so', async () => {
+    kube.answer = () => ({ ...status(503, 'ServiceUnavailable'), headers: { 'retry-after': '86400' } });
+    const error = await failure(client.request({ method: 'GET', path: '/x', signal }));
+    expect(error).toMatchObject({ retryAfterMs: 60_000 });
+  });
+
   it('says what a proxy said when the error is no Status', async () => {
     kube.answer = () => ({ status: 502, body: 'bad gateway' });
     const error = await failure(client.request({ method: 'GET', path: '/x', signal }));

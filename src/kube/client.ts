@@ -32,6 +32,8 @@ export interface StreamCall {
 export const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** An API server asks for seconds; a proxy in between that asks for a day must not park the node. */
+const MAX_RETRY_AFTER_MS = 60_000;
 /** A page of 500 objects; more is not an answer of an API server. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 /** etcd holds at most 1.5 MiB per object; JSON escapes and the managed fields come on top. */
@@ -265,5 +267,6 @@ function queryString(query: Query | undefined): string {
 
 function retryAfterMs(header: string | undefined): number | undefined {
   const seconds = Number(header);
-  return header !== undefined && Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
+  if (header === undefined || !Number.isFinite(seconds) || seconds < 0) return undefined;
+  return Math.min(seconds * 1000, MAX_RETRY_AFTER_MS);
 }
