@@ -8,6 +8,7 @@ export interface Clock {
   timer(ms: number, callback: () => void): () => void;
 }
 
+/** The machine's. `now` may jump when somebody sets the clock; timers and sleeps do not. Timers beyond 24 days fire early. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep(ms, { signal }) {
@@ -23,12 +24,17 @@ export const systemClock: Clock = {
       const timer = setTimeout(() => {
         signal.removeEventListener('abort', onAbort);
         resolve();
-      }, ms);
+      }, inRange(ms));
       signal.addEventListener('abort', onAbort, { once: true });
     });
   },
   timer(ms, callback) {
-    const timer = setTimeout(callback, Math.min(ms, 0x7fffffff));
+    const timer = setTimeout(callback, inRange(ms));
     return () => clearTimeout(timer);
   },
 };
+
+/** Beyond 2³¹ − 1 ms Node would fire at once. */
+function inRange(ms: number): number {
+  return Math.min(ms, 0x7fffffff);
+}
