@@ -2,6 +2,7 @@
 
 import type { Labels, PodIdentity } from './spec.ts';
 
+/** One unit of the backend: what became of a SandboxSpec or a PodPlanSpec. */
 export interface ObservedPod {
   readonly pod: PodIdentity;
   /** Backend name of the unit: pause container id, task ARN. For people and events, never parsed. */
@@ -18,6 +19,7 @@ export interface ObservedPod {
   readonly containers: readonly ObservedContainer[];
 }
 
+/** One incarnation of one container, running or ended. */
 export interface ObservedContainer {
   readonly name: string;
   readonly attempt: number;
@@ -30,6 +32,7 @@ export interface ObservedContainer {
   readonly labels: Labels;
 }
 
+/** Where an incarnation stands. Times are the backend's. */
 export type ContainerState =
   /** Made but not started yet. */
   | { readonly status: 'created' }

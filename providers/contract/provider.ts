@@ -56,7 +56,7 @@ export interface ProviderTraits {
   readonly relistIntervalMs: number;
   /** The longest grace period the backend honours, if it has a ceiling. */
   readonly maxGraceSeconds?: number;
-  /** False where the grace period is fixed at launch (ECS): StopRequest.graceSeconds is then ignored, and the core says so in an event. */
+  /** False where the grace period is fixed at launch (ECS): StopRequest.graceSeconds is then ignored. */
   readonly graceAdjustable: boolean;
 }
 
@@ -86,7 +86,7 @@ interface ProviderBase {
    */
   validate(spec: PodPlanSpec): readonly Violation[];
 
-  /** Capacity, addresses, versions and pressure. Polled; a throw makes the node NotReady after a while. */
+  /** Capacity, addresses and versions. Polled; a throw makes the node NotReady after a while. */
   describeHost(options: CallOptions): Promise<HostReport>;
 
   /**
@@ -110,7 +110,7 @@ interface ProviderBase {
 
   /**
    * Replaces the content of a `files` volume of a live pod (rotated token, edited ConfigMap). A container sees the
-   * old set or the new set, never a mixture. Absent: content is fixed at start and the core says so once, in an event.
+   * old set or the new set, never a mixture. Absent: content is fixed at start.
    */
   updateFiles?(uid: PodUid, volume: Extract<VolumeSpec, { kind: 'files' }>, options: CallOptions): Promise<void>;
 
@@ -118,11 +118,13 @@ interface ProviderBase {
   close(): Promise<void>;
 }
 
+/** How to stop a container or a unit. */
 export interface StopRequest {
   /** 0 means kill now. May be called again with a smaller value to hurry an earlier stop. */
   readonly graceSeconds: number;
 }
 
+/** An image that is on the backend. */
 export interface PulledImage {
   readonly imageId: string;
   readonly sizeBytes?: number;
@@ -130,12 +132,16 @@ export interface PulledImage {
   readonly user?: string;
 }
 
+/** Images of a container-level backend, by the reference as the pod writes it, with `:latest` where it names neither tag nor digest. */
 export interface ImageFacet {
+  /** Undefined: it has to be pulled first. Asks no registry. */
   imagePresent(image: string, options: CallOptions): Promise<PulledImage | undefined>;
+  /** Tries the credentials in their order; the next ones only after a refusal. Without any it asks anonymously. */
   pullImage(image: string, auth: readonly RegistryAuth[], options: CallOptions): Promise<PulledImage>;
   listImages(
     options: CallOptions,
   ): Promise<readonly { readonly id: string; readonly names: readonly string[]; readonly sizeBytes: number }[]>;
+  /** With all its names. Throws NotFound for an image that is not there. */
   removeImage(id: string, options: CallOptions): Promise<void>;
 }
 
@@ -189,6 +195,7 @@ export interface PodProvider extends ProviderBase {
   removePod(uid: PodUid, options: CallOptions): Promise<void>;
 }
 
+/** One node's backend. `kind` says how it is driven. */
 export type Provider = ContainerProvider | PodProvider;
 
 /** What the core lends a provider. */

@@ -1,4 +1,4 @@
-/** What the kubelet wants. Plain data: no Kubernetes types, no functions, safe to log after `redact()`. */
+/** What the kubelet wants. Plain data: no Kubernetes types, no functions. Never logged as a whole: environment, files and credentials are secret. */
 
 declare const brand: unique symbol;
 type Brand<T, Name extends string> = T & { readonly [brand]: Name };
@@ -9,6 +9,7 @@ export type PodUid = Brand<string, 'PodUid'>;
 /** Opaque key/value pairs a backend must store with a unit and give back unchanged from `list()`. */
 export type Labels = Readonly<Record<string, string>>;
 
+/** Which pod; `namespace` and `name` are for people and labels only. */
 export interface PodIdentity {
   readonly uid: PodUid;
   readonly namespace: string;
@@ -41,6 +42,7 @@ export interface SandboxSpec {
   readonly hints: Readonly<Record<string, string>>;
 }
 
+/** The pod's network namespace and what is written into its resolver. */
 export interface NetworkSpec {
   readonly mode: 'pod' | 'host';
   /** The node's own pod network in CIDR form; present when the provider's trait asks for one. All pods of a node share it. */
@@ -54,6 +56,7 @@ export interface NetworkSpec {
   readonly hostAliases: readonly { readonly ip: string; readonly hostnames: readonly string[] }[];
 }
 
+/** A declared port; only one with `hostPort` asks the backend for anything. */
 export interface PortSpec {
   readonly containerPort: number;
   readonly protocol: 'TCP' | 'UDP' | 'SCTP';
@@ -61,6 +64,7 @@ export interface PortSpec {
   readonly hostIp?: string;
 }
 
+/** One incarnation of one container, with final values: nothing is left to resolve. */
 export interface ContainerSpec {
   readonly name: string;
   readonly attempt: number;
@@ -82,6 +86,7 @@ export interface ContainerSpec {
   readonly labels: Labels;
 }
 
+/** A volume of the sandbox, by name, in a container. `path` is absolute. */
 export interface MountSpec {
   readonly volume: string;
   readonly path: string;
@@ -89,6 +94,7 @@ export interface MountSpec {
   readonly readOnly: boolean;
 }
 
+/** Requests and limits of one container. Absent: nothing was asked for, or no limit. */
 export interface ResourceSpec {
   /** Thousandths of a CPU. */
   readonly cpuRequestMilli?: number;
@@ -101,6 +107,7 @@ export interface ResourceSpec {
   readonly extended?: Readonly<Record<string, number>>;
 }
 
+/** Security context of pod and container as one. Absent fields are the backend's default. */
 export interface SecuritySpec {
   readonly runAsUser?: number;
   readonly runAsGroup?: number;
@@ -139,15 +146,18 @@ export type VolumeSpec =
       readonly options: Readonly<Record<string, string>>;
     };
 
+/** One file of a `files` volume. */
 export interface FileEntry {
   /** Relative, normalised, never escaping the volume root. */
   readonly path: string;
+  /** Permission bits, such as 0o644. */
   readonly mode: number;
   /** Owner; root when absent. A bound token belongs to the pod's single runAsUser (reference 9.5). */
   readonly uid?: number;
   readonly data: Uint8Array;
 }
 
+/** Credentials for one registry (`host[:port]`), from a pull secret. */
 export interface RegistryAuth {
   readonly registry: string;
   readonly username?: string;

@@ -1,3 +1,4 @@
+/** First and longest delay, in milliseconds. */
 export interface BackoffPolicy {
   readonly baseMs: number;
   readonly maxMs: number;

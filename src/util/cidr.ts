@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 
+/** An address with the length of its network's prefix. */
 export interface Cidr {
   readonly family: 4 | 6;
   /** Address as a number, host bits included. */
@@ -21,6 +22,7 @@ export function isNetwork(cidr: Cidr): boolean {
   return firstOf(cidr) === cidr.address;
 }
 
+/** Whether any address is in both networks; host bits are ignored, families never meet. */
 export function cidrsOverlap(a: Cidr, b: Cidr): boolean {
   if (a.family !== b.family) return false;
   const shorter = Math.min(a.prefix, b.prefix);
