@@ -28,7 +28,7 @@ async function firstLine(file: string): Promise<string | undefined> {
   try {
     return (await readFile(file, 'utf8')).split('\n')[0]?.trim();
   } catch {
-    return undefined;
+    return undefined; // a machine without firmware tables, or a file for root alone: nodeInfo then leaves it out
   }
 }
 
@@ -37,7 +37,7 @@ async function diskBytes(path: string): Promise<number | undefined> {
     const { blocks, bsize } = await statfs(path);
     return blocks * bsize;
   } catch {
-    return undefined;
+    return undefined; // the engine runs in another mount namespace: its disk cannot be seen from here
   }
 }
 

@@ -6,6 +6,7 @@ import { parseJsonLine } from './json-line.ts';
 export function pullFailure(line: string): string | undefined {
   const parsed = parseJsonLine(line);
   if (parsed === undefined) return undefined;
+  // Foreign data: each field is checked before it is used.
   const { error, errorDetail } = parsed as { error?: unknown; errorDetail?: { message?: unknown } };
   if (typeof errorDetail?.message === 'string') return errorDetail.message;
   return typeof error === 'string' ? error : undefined;

@@ -98,7 +98,7 @@ function passedKeys(json: string | undefined): readonly string[] | undefined {
     const parsed: unknown = JSON.parse(json);
     return Array.isArray(parsed) ? parsed.filter((key) => typeof key === 'string') : undefined;
   } catch {
-    return undefined;
+    return undefined; // damaged: more labels than were handed over are better than none
   }
 }
 

@@ -103,8 +103,8 @@ function servingCertificate(entry: NodeEntry, { kubelet, flags, file, environmen
 function mergeLabels(
   ...layers: readonly (Readonly<Record<string, string | null>> | undefined)[]
 ): Record<string, string> {
-  const merged = Object.assign({}, ...layers) as Record<string, string | null>;
-  return Object.fromEntries(Object.entries(merged).filter((pair): pair is [string, string] => pair[1] !== null));
+  const merged = new Map(layers.flatMap((layer) => Object.entries(layer ?? {})));
+  return Object.fromEntries([...merged].filter((pair): pair is [string, string] => pair[1] !== null));
 }
 
 function defaultTaints(provider: string): readonly Taint[] {

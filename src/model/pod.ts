@@ -41,6 +41,7 @@ export type Secret = Named<V1Secret>;
 export type Service = Named<V1Service>;
 
 export function podUid(pod: Pod): PodUid {
+  // The edge where the API server's text becomes the brand.
   return pod.metadata.uid as PodUid;
 }
 

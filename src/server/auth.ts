@@ -98,6 +98,6 @@ function pathOf({ url = '' }: IncomingMessage): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    return path;
+    return path; // malformed: no route takes it, Express answers 400
   }
 }
