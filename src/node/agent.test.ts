@@ -1,106 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { type HostReport, ProviderError } from '../../providers/contract/index.ts';
-import type { NodeConfig } from '../config/config.ts';
-import { ApiUnreachable } from '../kube/errors.ts';
-import type { Node } from '../model/pod.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import { FakeNodeObjects, HOST } from '../testing/fake-node-objects.ts';
-import { silentLog } from '../testing/silent-log.ts';
-import { NodeAgent, type NodeAgentOptions } from './agent.ts';
-import { PodNetworks } from './pod-networks.ts';
-
-const CONFIG: NodeConfig = {
-  name: 'n1',
-  provider: 'docker',
-  providerConfig: {},
-  nodeIPs: [],
-  address: '0.0.0.0',
-  port: 10250,
-  register: true,
-  labels: { type: 'virtual-kubelet' },
-  taints: [{ key: 'virtual-kubelet.io/provider', value: 'docker', effect: 'NoSchedule' }],
-  podsPerCore: 0,
-  reserved: { cpuMilli: 1000, memoryBytes: 0, ephemeralBytes: 0 },
-};
-
-const stops: AbortController[] = [];
-afterEach(() => {
-  for (const stop of stops.splice(0)) stop.abort(new Error('test ended'));
-});
-
-interface SetUp {
-  readonly config?: Partial<NodeConfig>;
-  readonly subnet?: 'required' | 'unused';
-  readonly existing?: Node;
-  readonly options?: Partial<NodeAgentOptions>;
-}
-
-function setUp({ config = {}, subnet = 'unused', existing, options = {} }: SetUp = {}) {
-  const clock = new FakeClock();
-  const api = new FakeNodeObjects();
-  api.node = existing;
-  const events: string[] = [];
-  const host = { answer: async (): Promise<HostReport> => HOST };
-  const pleg = { healthy: true, lastSeenMs: clock.now() };
-  let changed: (node: Node | undefined) => void = () => {};
-  const stop = new AbortController();
-  stops.push(stop);
-  const agent = new NodeAgent({
-    config: { ...CONFIG, ...config },
-    nodeStatus: { updateFrequencyMs: 10_000, reportFrequencyMs: 300_000, leaseDurationSeconds: 40, maxImages: 50 },
-    productVersion: '0.1.0',
-    kubeletPort: 10250,
-    provider: { traits: { network: { subnet } }, describeHost: () => host.answer() },
-    nodes: api.nodes,
-    leases: api.leases,
-    watch: (handler) => {
-      changed = handler;
-      return Promise.resolve();
-    },
-    events: ({ uid }, { type, reason, message }) => events.push(`${uid} ${type} ${reason}: ${message}`),
-    plegHealth: () => pleg,
-    networks: new PodNetworks([]),
-    clock,
-    random: () => 0.5,
-    log: silentLog(),
-    ...options,
-  });
-  const running = agent.run({ signal: stop.signal });
-  return { clock, api, events, host, pleg, agent, running, stop, changed: () => changed(api.node) };
-}
-
-const existingNode: Node = {
-  metadata: {
-    name: 'n1',
-    uid: 'old',
-    resourceVersion: '0',
-    labels: { 'kubernetes.io/os': 'windows', team: 'blue' },
-  },
-  spec: { taints: [], podCIDR: '10.244.3.0/24' },
-  status: {
-    capacity: { cpu: '1', 'example.com/dongle': '4' },
-    nodeInfo: {
-      machineID: '',
-      systemUUID: '',
-      bootID: 'boot-0',
-      kernelVersion: '',
-      osImage: '',
-      containerRuntimeVersion: '',
-      kubeletVersion: '',
-      kubeProxyVersion: '',
-      operatingSystem: '',
-      architecture: '',
-    },
-    conditions: [
-      { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', lastTransitionTime: '2026-01-01T00:00:00Z' },
-      { type: 'NetworkUnavailable', status: 'False', reason: 'RouteCreated' },
-    ],
-  },
-};
+import { describe, expect, it } from 'vitest';
+import { existingNode, setUpAgent } from '../testing/agent-setup.ts';
 
 describe('a node that is not there yet', () => {
   it('is registered at once, Ready, with its labels, taints, capacity and lease', async () => {
-    const { clock, api, agent } = setUp();
+    const { clock, api, agent } = setUpAgent();
     await clock.advance(0);
     expect(api.node).toMatchObject({
       metadata: {
@@ -132,7 +35,7 @@ describe('a node that is not there yet', () => {
   });
 
   it('tells its start in the order of a kubelet, with the UID of the Node', async () => {
-    const { clock, events } = setUp();
+    const { clock, events } = setUpAgent();
     await clock.advance(0);
     expect(events).toEqual([
       'node-uid-1 Normal Starting: Starting kubelet.',
@@ -144,7 +47,7 @@ describe('a node that is not there yet', () => {
   });
 
   it('has the pod network and the provider id that were configured', async () => {
-    const { clock, api } = setUp({ config: { podCidr: '10.1.0.0/24', providerId: 'x://n1', taints: [] } });
+    const { clock, api } = setUpAgent({ config: { podCidr: '10.1.0.0/24', providerId: 'x://n1', taints: [] } });
     await clock.advance(0);
     expect(api.node?.spec).toEqual({ podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'], providerID: 'x://n1' });
   });
@@ -154,7 +57,7 @@ describe('a node that is not there yet', () => {
       traits: { network: { subnet: 'unused' } as const },
       describeHost: () => new Promise<never>(() => {}),
     };
-    const { clock, api, agent } = setUp({ options: { provider } });
+    const { clock, api, agent } = setUpAgent({ options: { provider } });
     await clock.advance(4_900);
     expect(api.node).toBeUndefined();
     await clock.advance(100);
@@ -167,7 +70,7 @@ describe('a node that is not there yet', () => {
   });
 
   it('is only waited for with --register-node=false', async () => {
-    const { clock, api } = setUp({ config: { register: false } });
+    const { clock, api } = setUpAgent({ config: { register: false } });
     await clock.advance(30_000);
     expect(api.count('create')).toBe(0);
     expect(api.lease).toBeUndefined();
@@ -180,7 +83,7 @@ describe('a node that is not there yet', () => {
 
 describe('a node that is there already', () => {
   it('gets its own labels and status right, and everything else stays', async () => {
-    const { clock, api } = setUp({ existing: existingNode });
+    const { clock, api } = setUpAgent({ existing: existingNode });
     await clock.advance(0);
     expect(api.count('create')).toBe(0);
     expect(api.node?.metadata.labels).toMatchObject({ 'kubernetes.io/os': 'linux', team: 'blue' });
@@ -199,7 +102,7 @@ describe('a node that is there already', () => {
   });
 
   it('tells that the machine was rebooted', async () => {
-    const { clock, events } = setUp({ existing: existingNode });
+    const { clock, events } = setUpAgent({ existing: existingNode });
     await clock.advance(0);
     expect(events).toContain('old Warning Rebooted: Node n1 has been rebooted, boot id: boot-1');
     expect(events.at(-1)).toContain('NodeReady');
@@ -208,7 +111,7 @@ describe('a node that is there already', () => {
 
 describe('an idle node', () => {
   it('writes nothing but its lease, and its unchanged status every five minutes', async () => {
-    const { clock, api } = setUp();
+    const { clock, api } = setUpAgent();
     await clock.advance(299_000);
     expect(api.patches).toEqual([]);
     expect(api.count('lease replace')).toBeGreaterThan(27);
@@ -220,67 +123,9 @@ describe('an idle node', () => {
   });
 });
 
-describe('when the backend fails', () => {
-  const down = (): Promise<HostReport> => Promise.reject(new ProviderError('Unavailable', 'connect ENOENT /x.sock'));
-
-  it('the node is NotReady within a heartbeat, in the words of the backend, and Ready again at once afterwards', async () => {
-    const { clock, api, host, events, agent } = setUp();
-    await clock.advance(1_000);
-    events.length = 0;
-    host.answer = down;
-    await clock.advance(10_000);
-    expect(api.condition('Ready')).toMatchObject({
-      status: 'False',
-      reason: 'KubeletNotReady',
-      message:
-        '[container runtime is down, container runtime not ready: RuntimeReady=false reason:Unavailable message:connect ENOENT /x.sock]',
-    });
-    expect(agent.facts()).toBeDefined();
-    const renewals = api.count('lease replace');
-    await clock.advance(60_000);
-    expect(api.count('lease replace')).toBeGreaterThan(renewals + 4);
-    expect(api.patches).toHaveLength(1);
-    host.answer = async () => HOST;
-    await clock.advance(1_200);
-    expect(api.condition('Ready')).toMatchObject({ status: 'True' });
-    expect(events.map((event) => event.split(' ')[2])).toEqual(['NodeNotReady:', 'NodeReady:']);
-  });
-
-  it('the same goes for a PLEG that has not listed for three minutes', async () => {
-    const { clock, api, pleg } = setUp();
-    await clock.advance(1_000);
-    pleg.healthy = false;
-    await clock.advance(10_500);
-    expect(api.condition('Ready')?.message).toMatch(/^PLEG is not healthy: pleg was last seen active \d+s ago/);
-  });
-});
-
-describe('the pod network', () => {
-  it('is missing until the Node has a podCIDR, and the node is Ready as soon as it has', async () => {
-    const { clock, api, agent, changed } = setUp({ subnet: 'required' });
-    await clock.advance(5_000);
-    expect(api.condition('Ready')?.message).toBe(
-      'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:no pod network: neither --pod-cidr nor spec.podCIDR of the node is set',
-    );
-    expect(agent.facts()).not.toHaveProperty('podCidr');
-    api.edit((node) => ({ ...node, spec: { ...node.spec, podCIDR: '10.244.7.0/24' } }));
-    changed();
-    await clock.advance(200);
-    expect(api.condition('Ready')).toMatchObject({ status: 'True' });
-    expect(agent.facts()?.podCidr).toBe('10.244.7.0/24');
-  });
-
-  it('is refused when it overlaps that of another node of this process', async () => {
-    const networks = new PodNetworks([{ name: 'n2', podCidr: '10.244.0.0/16' }]);
-    const { clock, api } = setUp({ subnet: 'required', existing: existingNode, options: { networks } });
-    await clock.advance(0);
-    expect(api.condition('Ready')?.message).toContain('pod network 10.244.3.0/24 overlaps 10.244.0.0/16 of node n2');
-  });
-});
-
 describe('when others touch the Node', () => {
   it('a deleted Node is registered again at once, and its lease follows', async () => {
-    const { clock, api, agent, changed } = setUp();
+    const { clock, api, agent, changed } = setUpAgent();
     await clock.advance(3_000);
     api.node = undefined;
     changed();
@@ -292,7 +137,7 @@ describe('when others touch the Node', () => {
   });
 
   it('without a watch that is seen at the next heartbeat', async () => {
-    const { clock, api } = setUp();
+    const { clock, api } = setUpAgent();
     await clock.advance(3_000);
     api.node = undefined;
     await clock.advance(8_000);
@@ -300,7 +145,7 @@ describe('when others touch the Node', () => {
   });
 
   it('labels and taints reach the facts, listeners are told, and removed os labels come back', async () => {
-    const { clock, api, agent, changed } = setUp();
+    const { clock, api, agent, changed } = setUpAgent();
     await clock.advance(0);
     let told = 0;
     const off = agent.onFactsChanged(() => told++);
@@ -324,7 +169,7 @@ describe('when others touch the Node', () => {
   });
 
   it('a cordoned node says so', async () => {
-    const { clock, api, events, changed } = setUp();
+    const { clock, api, events, changed } = setUpAgent();
     await clock.advance(0);
     api.edit((node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));
     changed();
@@ -333,7 +178,7 @@ describe('when others touch the Node', () => {
   });
 
   it('refresh reads the Node now', async () => {
-    const { clock, api, agent, stop } = setUp();
+    const { clock, api, agent, stop } = setUpAgent();
     await clock.advance(0);
     api.edit((node) => ({ ...node, metadata: { ...node.metadata, labels: { fresh: 'yes' } } }));
     await agent.refresh({ signal: stop.signal });
@@ -341,35 +186,9 @@ describe('when others touch the Node', () => {
   });
 });
 
-describe('while the API server is away', () => {
-  it('it is tried again soon, not forever fast, and the status catches up when it is back', async () => {
-    const { clock, api, host } = setUp();
-    await clock.advance(1_000);
-    api.failure = new ApiUnreachable('away');
-    const before = api.count('get');
-    host.answer = () => Promise.reject(new ProviderError('Unavailable', 'gone'));
-    await clock.advance(60_000);
-    expect(api.count('get') - before).toBeLessThan(20);
-    api.failure = undefined;
-    await clock.advance(10_000);
-    expect(api.condition('Ready')).toMatchObject({ status: 'False' });
-  });
-
-  it('a first registration waits for it', async () => {
-    const { clock, api } = setUp();
-    api.failure = new ApiUnreachable('away');
-    await clock.advance(20_000);
-    expect(api.node).toBeUndefined();
-    api.failure = undefined;
-    await clock.advance(10_000);
-    expect(api.node).toBeDefined();
-    expect(api.lease).toBeDefined();
-  });
-});
-
 describe('the end', () => {
   it('leaves Node and lease as they are', async () => {
-    const { clock, api, running, stop } = setUp();
+    const { clock, api, running, stop } = setUpAgent();
     await clock.advance(1_000);
     stop.abort(new Error('stopped'));
     await expect(running).resolves.toBeUndefined();
