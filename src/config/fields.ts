@@ -4,7 +4,7 @@ import { quantityToBytes, quantityToMilli } from '../model/quantity.ts';
 import { isNetwork, parseCidr } from '../util/cidr.ts';
 import { parseDuration } from '../util/duration.ts';
 import type { ReservedResources, Taint } from './config.ts';
-import { type Complaint, checkDomain, checkNodeName, checkTaint, isEffect } from './labels.ts';
+import { type Complaint, checkDomain, checkTaint, isEffect } from './labels.ts';
 
 /** Shapes of single values, shared by flags and files. Their messages follow the value: `--port: 70000 must be …`. */
 
@@ -26,7 +26,7 @@ function judged(check: (value: string) => Complaint): z.ZodType<string> {
   });
 }
 
-export const nodeName = judged(checkNodeName);
+export const nodeName = judged(checkDomain);
 export const ip = judged((value) => (isIP(value) === 0 ? 'must be an IP address' : undefined));
 
 /** Empty, or a domain with or without the dot at its end: it becomes a line of every pod's resolv.conf. */

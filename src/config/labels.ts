@@ -32,14 +32,12 @@ export function checkDomain(name: string): Complaint {
     : 'must be a DNS subdomain (lower case letters, digits, "-" and ".", at most 253 characters)';
 }
 
-export const checkNodeName = checkDomain;
-
 function checkLabelKey(key: string): Complaint {
   const parts = key.split('/');
   const name = parts.at(-1) ?? '';
   const domain = parts.length === 2 ? parts[0] : undefined;
   if (parts.length > 2 || !NAME.test(name) || name.length > 63) return 'is not a qualified name';
-  if (domain !== undefined && checkNodeName(domain) !== undefined) return 'does not start with a DNS domain';
+  if (domain !== undefined && checkDomain(domain) !== undefined) return 'does not start with a DNS domain';
   return undefined;
 }
 

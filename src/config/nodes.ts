@@ -4,7 +4,7 @@ import type { NodeConfig, ReservedResources, Taint } from './config.ts';
 import { type ConfigDocuments, parseProviderConfig } from './documents.ts';
 import { given, type LoadEnvironment, read } from './environment.ts';
 import type { Flags } from './flags.ts';
-import { checkNodeName } from './labels.ts';
+import { checkDomain } from './labels.ts';
 import type { KubeletDocument, NodeEntry } from './schema.ts';
 
 export interface NodeSources {
@@ -35,7 +35,7 @@ export async function buildNodes(sources: NodeSources): Promise<NodeConfig[]> {
 /** As the kubelet: the host name in lower case. */
 function ownName({ flags, environment }: NodeSources): string {
   const name = flags['hostname-override'] ?? environment.hostname.trim().toLowerCase();
-  const complaint = checkNodeName(name);
+  const complaint = checkDomain(name);
   if (complaint !== undefined)
     throw new UsageError(`--hostname-override: the host name ${JSON.stringify(name)} ${complaint}`);
   return name;
