@@ -26,6 +26,7 @@ const OWN_KUBERNETES_LABELS: ReadonlySet<string> = new Set([
 ]);
 const OWN_KUBERNETES_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 
+/** Also what the name of a node has to be. */
 export function checkDomain(name: string): Complaint {
   return name.length <= 253 && DNS_SUBDOMAIN.test(name)
     ? undefined
