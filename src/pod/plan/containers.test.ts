@@ -174,11 +174,11 @@ describe('a pod that should run', () => {
     expect(actions({ observed: sandbox(), memory, nowMs: NOW + 1_000 })).toEqual(['pull c', 'start c#0']);
   });
 
-  it('keeps one dead incarnation beside the newest one (reference 7.9)', () => {
+  it('keeps the newest dead incarnation (reference 7.9, oracle case 004)', () => {
     const dead = [0, 1, 2].map((attempt) => makeObservedContainer('c', exited(1), { attempt }));
     const live = makeObservedContainer('c', running(), { attempt: 3 });
     expect(actions({ observed: sandbox(...dead, live) })).toEqual(['remove c#1', 'remove c#0']);
-    expect(actions({ pod: never, observed: sandbox(...dead) })).toEqual(['remove c#0']);
+    expect(actions({ pod: never, observed: sandbox(...dead) })).toEqual(['remove c#1', 'remove c#0']);
   });
 
   it('shows the exit itself for a moment before CrashLoopBackOff', () => {

@@ -6,7 +6,7 @@ import { restartAtMs } from './restart.ts';
 import { incarnations, mayRun, nextAttempt, type Snapshot, statusOf, stopKey, volumesDueAtMs } from './snapshot.ts';
 import { afterStop, type Stops, stopContainer, stopContainers } from './stop.ts';
 
-/** Dead incarnations kept per container beside the newest one, which the status shows as lastState and `logs --previous` (reference 7.9). */
+/** Dead incarnations kept per container, for lastState and `logs --previous` (reference 7.9). */
 const KEEP_DEAD = 1;
 /**
  * An exit is shown as such for a quarter of the delay, at most this long, before the status turns to CrashLoopBackOff: the
@@ -143,13 +143,12 @@ function planSandbox(snapshot: Snapshot, needs: readonly Need[]): Plan {
 }
 
 /**
- * Dead incarnations that no status names any more. The newest one never counts: right after its end the status names it and the
- * one before, and whoever asks for the log of that one gets it.
+ * Dead incarnations beyond the newest dead one. As on the kubelet, the log of the one before is gone once the next one has ended
+ * (oracle case 004); while a container waits or runs, the newest dead one is the one before.
  */
 function prune({ observed }: Snapshot, pod: Pod): readonly Action[] {
   return pod.spec.containers.flatMap(({ name }) =>
     incarnations(observed, name)
-      .slice(1)
       .filter(({ state }) => state.status === 'exited')
       .slice(KEEP_DEAD)
       .map(({ attempt }) => ({ type: 'removeContainer', container: name, attempt }) as const),
