@@ -20,7 +20,7 @@ const OTHER_WORDS: readonly string[] = [
   // quantities
   ...['BinarySI', 'DecimalSI', 'DecimalExponent', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
   // what others say to us: reasons of the API server's answers, a condition that other kubelets write, an HTTP body
-  ...['Expired', 'Gone', 'TerminationByKubelet', 'Unauthorized'],
+  ...['Expired', 'Gone', 'NamespaceTerminating', 'TerminationByKubelet', 'Unauthorized'],
 ];
 
 const BACKEND_SECTION = '## Words of the docker provider';
