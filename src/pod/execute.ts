@@ -104,7 +104,7 @@ export class Executor {
     const pending = turn.memory.stops.get(key);
     const ref = { podUid: snapshot.uid, container, attempt };
     if (pending === undefined) this.#killing(container, snapshot.pod, why);
-    // A shorter grace period moves the deadline; the stop signal is not sent a second time.
+    // A stop that is hurried (plan/stop.ts) gets an earlier deadline; the stop signal is not sent a second time.
     if (pending === undefined || graceSeconds === 0) {
       await this.#drive(() => this.#containers().stopContainer(ref, { graceSeconds }, { signal }));
     }

@@ -27,7 +27,7 @@ export interface StatusSink {
   forget(uid: PodUid): void;
 }
 
-/** `kind` decides the words of the status: a mount problem is a FailedMount event and ContainerCreating (reference 3.3, 9). */
+/** Content or set-up of one volume cannot be had: a FailedMount event, and the container stays ContainerCreating (reference 3.3, 9). */
 export class VolumeError extends Error {
   override readonly name = 'VolumeError';
   readonly volume: string;
@@ -67,6 +67,7 @@ export interface ImageSource {
     fieldPath: string,
     options: { readonly signal: AbortSignal },
   ): Promise<PullResult>;
+  /** Credentials for the pod's images, for a backend that pulls by itself. */
   auth(pod: Pod, options: { readonly signal: AbortSignal }): Promise<readonly RegistryAuth[]>;
 }
 

@@ -1,6 +1,6 @@
 import type { ObservedPod, PodUid } from '../../providers/contract/index.ts';
 import type { Rejection } from '../model/intent.ts';
-import { formatPod, isTerminalPhase, type Pod, type PodStatus } from '../model/pod.ts';
+import { formatPod, isTerminalPhase, type Pod, type PodStatus, podUid } from '../model/pod.ts';
 import { ChildAbort } from '../util/abort.ts';
 import { errorMessage } from '../util/errors.ts';
 import { Mailbox } from '../util/mailbox.ts';
@@ -38,7 +38,7 @@ export class Workers {
     const { desired, backend } = this.#deps;
     this.#open = true;
     const pods = [...desired.all()].map(({ pod }) => pod).sort((a, b) => (creation(a) < creation(b) ? -1 : 1));
-    for (const pod of pods) this.post(pod.metadata.uid as PodUid); // the brand of a UID is a compile-time mark only
+    for (const pod of pods) this.post(podUid(pod));
     for (const { pod } of backend.all()) this.post(pod.uid);
   }
 

@@ -19,12 +19,3 @@ export function nextBackoff(backoff: Backoff | undefined, finishedAtMs: number, 
   const base = Math.min(BACKOFF_BASE_MS, maxMs);
   return { delayMs: expired(backoff, finishedAtMs) ? base : Math.min(backoff.delayMs * 2, maxMs), updatedAtMs: nowMs };
 }
-
-/** Go's time.Duration text for whole seconds ("10s", "2m40s", "5m0s"), as the kubelet prints it in CrashLoopBackOff messages. */
-export function goDuration(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  const minutes = Math.floor(seconds / 60);
-  if (minutes === 0) return `${seconds}s`;
-  const hours = Math.floor(minutes / 60);
-  return `${hours > 0 ? `${hours}h` : ''}${minutes % 60}m${seconds % 60}s`;
-}

@@ -1,7 +1,8 @@
 import { formatPod, type Pod } from '../../model/pod.ts';
 import { shouldRestart } from '../../model/restart.ts';
+import { formatDuration } from '../../util/duration.ts';
 import type { Backoff } from './memory.ts';
-import { goDuration, restartAtMs } from './restart.ts';
+import { restartAtMs } from './restart.ts';
 import { incarnations, mayRun, type Snapshot } from './snapshot.ts';
 import { lastUnitExitMs, UNIT } from './unit.ts';
 
@@ -39,7 +40,7 @@ function crashLoop(
   if (backoff === undefined || finishedAtMs === undefined || backoff.shownForMs !== finishedAtMs) return undefined;
   const atMs = restartAtMs(backoff, finishedAtMs);
   if (atMs === undefined || nowMs >= atMs) return undefined;
-  const delay = goDuration(backoff.delayMs);
+  const delay = formatDuration(backoff.delayMs);
   return {
     reason: 'CrashLoopBackOff',
     message: `back-off ${delay} restarting failed container=${name} pod=${formatPod(pod)}`,
