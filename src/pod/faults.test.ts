@@ -57,3 +57,25 @@ describe.each(CASES)('$method of a $kind-level backend that answers $code', ({ k
     expect(harness.backend.faults.calls.length).toBeLessThan(600);
   });
 });
+
+it.each([
+  ['container', 'ensureSandbox', 'pod cannot be set up'],
+  ['container', 'startContainer', 'container cannot be started'],
+  ['pod', 'launchPod', 'pod cannot be set up'],
+] as const)(
+  'on a %s-level backend %s that fails each time warns once, and then only tells those who look closer',
+  async (kind, method, line) => {
+    const harness = new Harness({ kind });
+    await harness.start();
+    harness.backend.faults.failNext(method, new ProviderError('Internal', 'told to fail'), 3);
+    await harness.create(pod());
+    await harness.clock.advance(60_000);
+    expect(harness.status(POD_UID).phase).toBe('Running');
+    expect(harness.lines.filter((said) => said.includes(line))).toEqual([
+      `warn ${line}`,
+      `debug ${line}`,
+      `debug ${line}`,
+    ]);
+    await harness.crash();
+  },
+);

@@ -4,7 +4,7 @@ import {
   type SandboxSpec,
   type VolumeSpec,
 } from '../../providers/contract/index.ts';
-import type { Pod } from '../model/pod.ts';
+import { formatPod, type Pod } from '../model/pod.ts';
 import { podDns } from '../spec/dns.ts';
 import { buildSandbox } from '../spec/sandbox.ts';
 import { isAbortError } from '../util/abort.ts';
@@ -21,9 +21,9 @@ import { podOf, type Turn } from './turn.ts';
 const REFRESH_RETRY_MS = 30_000;
 /** While the network is not ready a pod is looked at again after 1 s plus up to half of that (reference 16.1). */
 const NETWORK_RETRY_MS = 1_000;
-/** The words of the node's Ready condition for the same fault (reference 5.7). */
-const NO_POD_CIDR =
-  'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:the node has no pod CIDR';
+/** The form of the node's Ready condition, which also says why (reference 5.7): none was given, or it overlaps another one. */
+const NO_POD_NETWORK =
+  'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:the node has no pod network';
 
 /** The shared part of a pod: volumes and network (reference 2.8, 2.13, 9.1). */
 export class SandboxStep {
@@ -89,7 +89,7 @@ export class SandboxStep {
     const { events, facts, clock, random } = this.#deps;
     if (provider.traits.network.subnet === 'unused' || pod.spec.hostNetwork === true || facts()?.podCidr !== undefined)
       return false;
-    const message = `network is not ready: ${NO_POD_CIDR}`;
+    const message = `network is not ready: ${NO_POD_NETWORK}`;
     events.pod(pod, { type: 'Warning', reason: 'NetworkNotReady', message });
     const failures = (turn.memory.sandbox?.failures ?? 0) + 1;
     const retryAtMs = clock.now() + withJitter(NETWORK_RETRY_MS, 0.5, random);
@@ -99,7 +99,7 @@ export class SandboxStep {
 
   /** Runs what makes a sandbox or a whole unit; a failure is told by an event and remembered with the time of the next try. */
   async attempt(turn: Turn, make: () => Promise<void>): Promise<void> {
-    const { clock, random, events } = this.#deps;
+    const { clock, random, events, log } = this.#deps;
     const { sandbox: previous, ...rest } = turn.memory;
     const pod = podOf(turn.snapshot);
     try {
@@ -110,6 +110,9 @@ export class SandboxStep {
       if (isAbortError(error, turn.signal) || isOutage(error)) throw error;
       const message = errorMessage(error);
       const nowMs = clock.now();
+      const failures = (previous?.failures ?? 0) + 1;
+      // Events tell each try; here the first one has the stack, and an object that is missing for hours is one line.
+      log[failures === 1 ? 'warn' : 'debug']({ err: error, pod: formatPod(pod), failures }, 'pod cannot be set up');
       if (error instanceof VolumeError) {
         turn.memory = { ...rest, sandbox: mountFailure({ reason: 'ContainerCreating', message, previous, nowMs }) };
         return;

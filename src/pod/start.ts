@@ -6,7 +6,7 @@ import {
   type PulledImage,
   type SandboxSpec,
 } from '../../providers/contract/index.ts';
-import type { Pod } from '../model/pod.ts';
+import { formatPod, type Pod } from '../model/pod.ts';
 import { ContainerConfigError } from '../spec/config-error.ts';
 import { isAbortError } from '../util/abort.ts';
 import { errorMessage } from '../util/errors.ts';
@@ -74,6 +74,9 @@ export class StartStep {
 
   #failed(pod: Pod, name: string, attempt: number, error: unknown, turn: Turn): void {
     const message = errorMessage(error);
+    const failures = (turn.memory.starts.get(name)?.failures ?? 0) + 1;
+    const facts = { err: error, pod: formatPod(pod), container: name, attempt, failures };
+    this.#deps.log[failures === 1 ? 'warn' : 'debug'](facts, 'container cannot be started');
     if (error instanceof VolumeError) {
       // Told as FailedMount already; the container simply stays as it is until the volume can be had.
       this.#remember(turn, name, { reason: 'ContainerCreating', message: '', attempt });

@@ -23,6 +23,7 @@ import type { ImageSource, StatusSink, VolumeSource } from '../pod/ports.ts';
 import { Workers } from '../pod/workers.ts';
 import { makeNodeFacts } from './builders.ts';
 import { FakeClock, settle } from './fake-clock.ts';
+import { recordedLog } from './recorded-log.ts';
 import { silentLog } from './silent-log.ts';
 
 export interface HarnessOptions {
@@ -45,6 +46,8 @@ export class Harness {
   readonly events: string[] = [];
   /** Every status that was submitted and differs from the one before. */
   readonly statuses: PodStatus[] = [];
+  /** `level message` of every line that the core has logged. */
+  readonly lines: string[] = [];
   apiAway = false;
   /** A deletion is accepted, but objects stay. */
   finalizers = false;
@@ -153,7 +156,7 @@ export class Harness {
   #build(provider: Provider, stop: AbortController) {
     const workersRef: { current?: Workers } = {};
     const notify = (uid: PodUid, change?: 'spec' | 'stop'): void => workersRef.current?.post(uid, change);
-    const log = silentLog();
+    const log = recordedLog(this.lines);
     const { clock } = this;
     const random = (): number => 0;
     const desired = new DesiredPods(notify);
