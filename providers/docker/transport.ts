@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { inspect } from 'node:util';
 import Docker from 'dockerode';
 import type { EngineAddress } from './schema.ts';
 
@@ -18,17 +19,17 @@ const KEEP_ALIVE = { keepAlive: true, keepAliveMsecs: 15_000, maxFreeSockets: 8 
  */
 export async function connect(address: EngineAddress): Promise<Transport> {
   if (address.type === 'socket') {
-    const agent = new HttpAgent(KEEP_ALIVE);
+    const agent = brief(new HttpAgent(KEEP_ALIVE));
     const docker = dockerWith({ ...UNSET, socketPath: address.path, protocol: 'http', agent });
     return { docker, disconnect: () => agent.destroy() };
   }
   const { host, port, tls } = address;
   if (tls === undefined) {
-    const agent = new HttpAgent(KEEP_ALIVE);
+    const agent = brief(new HttpAgent(KEEP_ALIVE));
     return { docker: dockerWith({ ...UNSET, host, port, protocol: 'http', agent }), disconnect: () => agent.destroy() };
   }
   const [ca, cert, key] = await Promise.all([tls.caFile, tls.certFile, tls.keyFile].map(readOptional));
-  const agent = new HttpsAgent({ ...KEEP_ALIVE, ca, cert, key });
+  const agent = brief(new HttpsAgent({ ...KEEP_ALIVE, ca, cert, key }));
   const docker = dockerWith({ ...UNSET, host, port, protocol: 'https', ca, cert, key, agent });
   return { docker, disconnect: () => agent.destroy() };
 }
@@ -43,6 +44,11 @@ const UNSET = {
   pathPrefix: '/',
   timeout: undefined,
 };
+
+/** The library prints the agent of every request for a log that nobody reads: with all sockets and what hangs on them, for milliseconds. */
+function brief<T extends HttpAgent>(agent: T): T {
+  return Object.defineProperty(agent, inspect.custom, { value: () => '[agent]' });
+}
 
 function dockerWith(options: object): Docker {
   // The types know neither `agent` nor a field that is set to undefined on purpose.
