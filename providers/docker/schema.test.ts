@@ -23,6 +23,8 @@ describe('configuration of the docker provider', () => {
     [{ host: 'h', tls: { certFile: 'c' } }, 'belong together'],
     [{ nodeAddress: 'not-an-address' }, 'nodeAddress'],
     [{ requestTimeoutSeconds: 0 }, 'requestTimeoutSeconds'],
+    [{ sandboxImage: '../../x' }, 'must be the name of an image'],
+    [{ sandboxImage: 'a//b' }, 'must be the name of an image'],
   ])('is refused with the place of the mistake: %j', (raw, words) => {
     expect(() => parseConfig(raw)).toThrow(words);
   });

@@ -19,7 +19,8 @@ export const dockerSchema = z
       .optional(),
     sandboxImage: z
       .string()
-      .min(1)
+      // Engines follow dots and slashes of a name as a path of their API.
+      .regex(/^[\w.:-]+(?:\/\w[\w.-]*)*(?::[\w.-]+)?(?:@[\w:]+)?$/, 'must be the name of an image')
       .default('registry.k8s.io/pause:3.10.2')
       .describe('Image of the container that owns the network of a pod'),
     nodeAddress: z
