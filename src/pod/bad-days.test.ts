@@ -1,23 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { ProviderError } from '../../providers/contract/index.ts';
-import { makePod, POD_UID } from '../testing/builders.ts';
-import { Harness, type HarnessOptions } from '../testing/harness.ts';
+import { makePod, makeStoredPod, POD_UID } from '../testing/builders.ts';
+import { startedHarness } from '../testing/harness.ts';
 
 const DAY_MS = 86_400_000;
 
-async function started(options: HarnessOptions = {}): Promise<Harness> {
-  const harness = new Harness(options);
-  await harness.start();
-  return harness;
-}
-
-const podOf = (spec = {}) => makePod({ spec: { enableServiceLinks: true, ...spec } });
-
 describe.each(['container', 'pod'] as const)('on a bad day, a pod on a %s-level backend', (kind) => {
   it('is stopped at once when the backend is back, however long it was away', async () => {
-    const harness = await started({ kind });
+    const harness = await startedHarness({ kind });
     harness.backend.faults.setUnavailable('the engine is away');
-    await harness.create(podOf());
+    await harness.create(makeStoredPod());
     await harness.clock.advance(600_000);
     harness.backend.faults.setUnavailable(undefined);
     await harness.delete(POD_UID, 1);
@@ -26,9 +18,9 @@ describe.each(['container', 'pod'] as const)('on a bad day, a pod on a %s-level 
   });
 
   it('is started soon when the backend is back', async () => {
-    const harness = await started({ kind });
+    const harness = await startedHarness({ kind });
     harness.backend.faults.setUnavailable('the engine is away');
-    await harness.create(podOf());
+    await harness.create(makeStoredPod());
     await harness.clock.advance(601_000);
     harness.backend.faults.setUnavailable(undefined);
     await harness.clock.advance(15_000);
@@ -36,7 +28,7 @@ describe.each(['container', 'pod'] as const)('on a bad day, a pod on a %s-level 
   });
 
   it('that nobody can judge is refused, and the others go on', async () => {
-    const harness = await started({
+    const harness = await startedHarness({
       kind,
       admit: (pod) => {
         if (pod.metadata.name === 'odd') throw new Error('not a quantity');
@@ -44,18 +36,18 @@ describe.each(['container', 'pod'] as const)('on a bad day, a pod on a %s-level 
       },
     });
     const uid = await harness.create(makePod({ metadata: { name: 'odd', uid: 'odd' } }));
-    await harness.create(podOf());
+    await harness.create(makeStoredPod());
     await harness.clock.advance(100);
     expect(harness.status(uid)).toMatchObject({ phase: 'Failed', reason: 'UnexpectedAdmissionError' });
     expect(harness.status(POD_UID).phase).toBe('Running');
   });
 
   it('starts, stops and goes although the clock was set back by a day', async () => {
-    const harness = await started({ kind });
+    const harness = await startedHarness({ kind });
     harness.backend.script({ container: 'c' }, { ignoreStop: true });
     harness.backend.script({ container: 'c', attempt: 0 }, { exitAfterMs: 5_000, exitCode: 1 });
     harness.backend.faults.failNext('inspect', new ProviderError('Unavailable', 'away'), 5);
-    await harness.create(podOf());
+    await harness.create(makeStoredPod());
     harness.clock.set(harness.clock.now() - DAY_MS);
     await harness.clock.advance(120_000);
     expect(harness.status(POD_UID).phase).toBe('Running');
@@ -67,17 +59,17 @@ describe.each(['container', 'pod'] as const)('on a bad day, a pod on a %s-level 
   });
 
   it('is asked for with patience when every start ends at once', async () => {
-    const harness = await started({ kind });
+    const harness = await startedHarness({ kind });
     harness.backend.images.pullErrors.set('busybox:1', new ProviderError('ImageNotFound', 'no such image'));
-    await harness.create(podOf());
+    await harness.create(makeStoredPod());
     await harness.clock.advance(600_000);
     expect(harness.backend.faults.callsOf('launchPod', 'pullImage').length).toBeLessThan(100);
   });
 
   it('says CrashLoopBackOff while it waits for its next start (reference 1.5)', async () => {
-    const harness = await started({ kind });
+    const harness = await startedHarness({ kind });
     harness.backend.script({ container: 'c' }, { exitAfterMs: 1_000, exitCode: 1 });
-    await harness.create(podOf());
+    await harness.create(makeStoredPod());
     await harness.clock.advance(30_000);
     const [status] = harness.status(POD_UID).containerStatuses ?? [];
     expect(status?.state?.waiting).toMatchObject({
@@ -87,8 +79,8 @@ describe.each(['container', 'pod'] as const)('on a bad day, a pod on a %s-level 
   });
 
   it('whose object has finalizers is stopped, and its deletion asked for now and then', async () => {
-    const harness = await started({ kind });
-    await harness.create(podOf());
+    const harness = await startedHarness({ kind });
+    await harness.create(makeStoredPod());
     await harness.clock.advance(100);
     harness.finalizers = true;
     await harness.delete(POD_UID, 1);
@@ -105,12 +97,12 @@ describe.each(['container', 'pod'] as const)('on a bad day, a pod on a %s-level 
 
 describe('on a bad day, a pod on a container-level backend', () => {
   it('stops with its grace period when the reply of its start was lost and no hint came', async () => {
-    const harness = await started();
+    const harness = await startedHarness();
     harness.backend.script({ container: 'c' }, { stopAfterMs: 3_000, stopExitCode: 0 });
     harness.backend.faults.failNext('watch', new ProviderError('Unavailable', 'no events'), 1_000);
     harness.backend.hints.cut();
     harness.backend.faults.loseReply('startContainer');
-    await harness.create(podOf());
+    await harness.create(makeStoredPod());
     await harness.delete(POD_UID, 30);
     await harness.clock.advance(15_000);
     const ended = harness.statuses.at(-1)?.containerStatuses?.[0]?.state?.terminated;
@@ -118,8 +110,8 @@ describe('on a bad day, a pod on a container-level backend', () => {
   });
 
   it('is not remade at full speed when its sandbox dies each time', async () => {
-    const harness = await started();
-    await harness.create(podOf());
+    const harness = await startedHarness();
+    await harness.create(makeStoredPod());
     const kill = (): void => {
       harness.backend.killSandbox(POD_UID);
     };

@@ -43,6 +43,11 @@ export function makePod({ metadata = {}, spec = {}, status = { phase: 'Pending' 
   };
 }
 
+/** A pod as the API server gives it out: service links are always set there. */
+export function makeStoredPod(spec: Partial<Pod['spec']> = {}, metadata: Partial<Pod['metadata']> = {}): Pod {
+  return makePod({ metadata, spec: { enableServiceLinks: true, ...spec } });
+}
+
 export function makeObservedContainer(
   name: string,
   state: ContainerState,

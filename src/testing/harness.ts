@@ -241,3 +241,10 @@ export class Harness {
     };
   }
 }
+
+/** A harness whose process runs already. */
+export async function startedHarness(options: HarnessOptions = {}): Promise<Harness> {
+  const harness = new Harness(options);
+  await harness.start();
+  return harness;
+}
