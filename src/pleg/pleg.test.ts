@@ -2,21 +2,25 @@ import { describe, expect, it } from 'vitest';
 import { type ObservedPod, type PodUid, ProviderError, type ProviderHint } from '../../providers/contract/index.ts';
 import { makeObservedContainer, makeObservedPod, POD_UID, running } from '../testing/builders.ts';
 import { FakeClock, settle } from '../testing/fake-clock.ts';
-import { silentLog } from '../testing/silent-log.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
 import { Pleg } from './pleg.ts';
 
 function harness() {
   const clock = new FakeClock();
   const backend = new Map<PodUid, ObservedPod>();
   const notified: PodUid[] = [];
-  const state: { listError?: Error; beforeList?: Promise<void>; watchError?: Error; lists: number } = { lists: 0 };
+  const state: { listError?: Error; beforeList?: Promise<void>; watchError?: Error; lists: number; watches: number } = {
+    lists: 0,
+    watches: 0,
+  };
+  const lines: string[] = [];
   const hints: ProviderHint[] = [];
   let wakeHint = (): void => undefined;
   const stop = new AbortController();
   const pleg = new Pleg({
     clock,
     random: () => 0,
-    log: silentLog(),
+    log: recordedLog(lines),
     notify: (uid) => notified.push(uid),
     provider: {
       // The PLEG reads only this one trait.
@@ -30,6 +34,7 @@ function harness() {
       },
       inspect: async (uid) => backend.get(uid),
       async *watch({ signal }) {
+        state.watches++;
         while (!signal.aborted) {
           if (state.watchError) throw state.watchError;
           const hint = hints.shift();
@@ -47,7 +52,7 @@ function harness() {
     hints.push(next);
     wakeHint();
   };
-  return { clock, backend, notified, state, pleg, stop, hint };
+  return { clock, backend, notified, state, pleg, stop, hint, lines };
 }
 
 const pod = makeObservedPod({ containers: [makeObservedContainer('c', running())] });
@@ -133,6 +138,35 @@ describe('the PLEG', () => {
     delete state.watchError;
     await clock.advance(1_000);
     expect(state.lists).toBe(2);
+    stop.abort();
+    await run;
+  });
+
+  it('says once that no hints come, and asks for them ever more seldom', async () => {
+    const { clock, pleg, stop, hint, state, lines } = harness();
+    const run = pleg.run({ signal: stop.signal });
+    await pleg.synced;
+    state.watchError = new ProviderError('Internal', 'no events');
+    hint({ type: 'pod', uid: POD_UID });
+    await clock.advance(60_000);
+    expect(state.watches).toBeLessThan(12);
+    expect(lines.filter((line) => line.endsWith('hints ended')).slice(0, 2)).toEqual([
+      'warn hints ended',
+      'debug hints ended',
+    ]);
+    expect(lines.filter((line) => line.startsWith('warn'))).toHaveLength(1);
+    stop.abort();
+    await run;
+  });
+
+  it('leaves an outage to the list to tell', async () => {
+    const { clock, pleg, stop, hint, state, lines } = harness();
+    const run = pleg.run({ signal: stop.signal });
+    await pleg.synced;
+    state.watchError = state.listError = new ProviderError('Unavailable', 'the engine is away');
+    hint({ type: 'pod', uid: POD_UID });
+    await clock.advance(60_000);
+    expect(lines.filter((line) => line.startsWith('warn'))).toEqual(['warn backend cannot be listed']);
     stop.abort();
     await run;
   });

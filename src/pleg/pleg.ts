@@ -82,7 +82,7 @@ export class Pleg implements ObservedStore {
     const { clock, provider } = this.#options;
     while (!signal.aborted) {
       const listed = await this.#relist(signal);
-      const delayMs = listed ? provider.traits.relistIntervalMs : this.#retryDelayMs();
+      const delayMs = listed ? provider.traits.relistIntervalMs : this.#retryDelayMs(this.#failures);
       await clock.sleep(delayMs, { signal }).catch(() => undefined); // only an abort rejects; the loop's condition sees it
     }
   }
@@ -125,19 +125,32 @@ export class Pleg implements ObservedStore {
     const { provider, clock, log } = this.#options;
     if (provider.watch === undefined) return;
     const inspections = new Mailbox<PodUid>(clock, (uid) => this.#inspectHinted(uid, signal));
+    let failures = 0;
+    let warned = false;
     for (let opened = 0; !signal.aborted; opened++) {
+      const openedAtMs = clock.now();
+      let failure: unknown;
       try {
         const hints = provider.watch({ signal });
-        // What happened while nobody listened is found by a list only (contract: Provider.watch).
+        // What happened while nobody listened is found by a list only (contract: Provider.watch). It tells its failures itself.
         if (opened > 0) void this.#relist(signal);
         for await (const hint of hints) {
           if (hint.type === 'pod') inspections.post(hint.uid);
           else await this.#relist(signal);
         }
       } catch (error: unknown) {
-        if (!isAbortError(error, signal)) log.debug({ err: error }, 'hints ended');
+        if (isAbortError(error, signal)) break;
+        failure = error;
       }
-      await clock.sleep(this.#retryDelayMs(), { signal }).catch(() => undefined); // as in the relist loop
+      // A stream that lived for a while was a good one: what ended it is told, and the next one is opened soon.
+      const lived = clock.now() - openedAtMs >= RETRY.maxMs;
+      failures = lived ? 1 : failures + 1;
+      warned &&= !lived;
+      // The list tells of an outage; one that works beside hints that never come would hide it.
+      const news = failure !== undefined && !warned && !isProviderError(failure, 'Unavailable');
+      warned ||= news;
+      log[news ? 'warn' : 'debug']({ err: failure, failures }, 'hints ended');
+      await clock.sleep(this.#retryDelayMs(failures), { signal }).catch(() => undefined); // as in the relist loop
     }
     inspections.close();
   }
@@ -155,8 +168,8 @@ export class Pleg implements ObservedStore {
     }
   }
 
-  #retryDelayMs(): number {
-    return withJitter(backoffDelayMs(RETRY, Math.max(1, this.#failures)), 0.5, this.#options.random);
+  #retryDelayMs(failures: number): number {
+    return withJitter(backoffDelayMs(RETRY, Math.max(1, failures)), 0.5, this.#options.random);
   }
 
   /** An answer asked for earlier than the one we hold is older news: a slow list must not undo a fresh inspection. */
