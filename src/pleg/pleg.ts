@@ -147,7 +147,7 @@ export class Pleg implements ObservedStore {
       failures = lived ? 1 : failures + 1;
       warned &&= !lived;
       // The list tells of an outage; one that works beside hints that never come would hide it.
-      const news = failure !== undefined && !warned && !isProviderError(failure, 'Unavailable');
+      const news: boolean = failure !== undefined && !warned && !isProviderError(failure, 'Unavailable');
       warned ||= news;
       log[news ? 'warn' : 'debug']({ err: failure, failures }, 'hints ended');
       await clock.sleep(this.#retryDelayMs(failures), { signal }).catch(() => undefined); // as in the relist loop
