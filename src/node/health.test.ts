@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type HostReport, ProviderError } from '../../providers/contract/index.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { RuntimeHealth } from './health.ts';
-import type { HostSource } from './ports.ts';
 import { HOST } from '../testing/fake-node-objects.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
+import { RuntimeHealth } from './health.ts';
+import type { HostSource } from './ports.ts';
 
 type Answer = () => Promise<HostReport>;
 

@@ -9,7 +9,14 @@ function harness() {
   const clock = new FakeClock();
   const backend = new Map<PodUid, ObservedPod>();
   const notified: PodUid[] = [];
-  const state: { listError?: Error; beforeList?: Promise<void>; watchError?: Error; lists: number; watches: number } = {
+  const state: {
+    listError?: Error;
+    beforeList?: Promise<void>;
+    watchError?: Error;
+    hangs?: boolean;
+    lists: number;
+    watches: number;
+  } = {
     lists: 0,
     watches: 0,
   };
@@ -32,7 +39,7 @@ function harness() {
         await state.beforeList;
         return answer;
       },
-      inspect: async (uid) => backend.get(uid),
+      inspect: (uid) => (state.hangs ? new Promise(() => {}) : Promise.resolve(backend.get(uid))),
       async *watch({ signal }) {
         state.watches++;
         while (!signal.aborted) {
@@ -169,6 +176,14 @@ describe('the PLEG', () => {
     expect(lines.filter((line) => line.startsWith('warn'))).toEqual(['warn backend cannot be listed']);
     stop.abort();
     await run;
+  });
+
+  it('gives a question up that a hanging backend never answers', async () => {
+    const { clock, pleg, stop, state } = harness();
+    state.hangs = true;
+    const asked = expect(pleg.refresh(POD_UID, { signal: stop.signal })).rejects.toMatchObject({ code: 'Unavailable' });
+    await clock.advance(120_000);
+    await asked;
   });
 
   it('does not let a slow list undo a newer inspection', async () => {

@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isProviderError, type ObservedPod, type PodUid, type Provider } from '../../providers/contract/index.ts';
+import {
+  type CallOptions,
+  isProviderError,
+  type ObservedPod,
+  type PodUid,
+  type Provider,
+  ProviderError,
+} from '../../providers/contract/index.ts';
 import type { ObservedEntry, ObservedStore } from '../model/stores.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { ChildAbort, isAbortError } from '../util/abort.ts';
@@ -70,7 +77,7 @@ export class Pleg implements ObservedStore {
   /** Asks the backend about one pod now. Throws what the provider throws. */
   async refresh(uid: PodUid, { signal }: { readonly signal: AbortSignal }): Promise<void> {
     const at = ++this.#questions;
-    this.#put(uid, await this.#options.provider.inspect(uid, { signal }), at);
+    this.#put(uid, await this.#ask((options) => this.#options.provider.inspect(uid, options), signal), at);
   }
 
   /** Lists and follows hints until the signal aborts. */
@@ -89,13 +96,9 @@ export class Pleg implements ObservedStore {
 
   async #relist(signal: AbortSignal): Promise<boolean> {
     const { clock, provider, log, onRecovered } = this.#options;
-    using deadline = new ChildAbort(signal);
-    const cancel = clock.timer(CALL_TIMEOUT_MS, () =>
-      deadline.abort(new Error('the backend did not answer the list in time')),
-    );
     const at = ++this.#questions;
     try {
-      const pods = await provider.list({ signal: deadline.signal });
+      const pods = await this.#ask((options) => provider.list(options), signal);
       const seen = new Set<PodUid>();
       for (const pod of pods) {
         seen.add(pod.pod.uid);
@@ -116,6 +119,20 @@ export class Pleg implements ObservedStore {
       if (this.#failures === 0) log.warn({ err: error }, 'backend cannot be listed');
       this.#failures += 1;
       return false;
+    }
+  }
+
+  /** One question to the backend, with a deadline of ours: one that hangs must park neither the loop nor a pod. */
+  async #ask<T>(question: (options: CallOptions) => Promise<T>, signal: AbortSignal): Promise<T> {
+    using call = new ChildAbort(signal);
+    const late = Promise.withResolvers<never>();
+    const cancel = this.#options.clock.timer(CALL_TIMEOUT_MS, () => {
+      const error = new ProviderError('Unavailable', `the backend did not answer within ${CALL_TIMEOUT_MS / 1000} s`);
+      call.abort(error);
+      late.reject(error);
+    });
+    try {
+      return await Promise.race([question({ signal: call.signal }), late.promise]);
     } finally {
       cancel();
     }
@@ -158,7 +175,7 @@ export class Pleg implements ObservedStore {
   async #inspectHinted(uid: PodUid, signal: AbortSignal): Promise<void> {
     const at = ++this.#questions;
     try {
-      const pod = await this.#options.provider.inspect(uid, { signal });
+      const pod = await this.#ask((options) => this.#options.provider.inspect(uid, options), signal);
       // The last hint of a pod often comes after its worker has forgotten it: that must not leave an entry behind.
       if (pod !== undefined || this.#entries.has(uid)) this.#put(uid, pod, at);
     } catch (error: unknown) {

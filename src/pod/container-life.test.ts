@@ -166,6 +166,27 @@ describe('a pod on a container-level backend', () => {
     expect(harness.containers().sort()).toEqual(['a#0 running', 'b#0 exited', 'b#1 running']);
   });
 
+  it.each([true, false])(
+    'is told when a backend keeps the old content of a volume (%s), once per change',
+    async (fixedContent) => {
+      let revision = 1;
+      const harness = await started({
+        fixedContent,
+        volumes: () => [{ kind: 'files', name: 'v', files: [], revision: String(revision), medium: 'disk' }],
+      });
+      await harness.create(podOf());
+      await harness.clock.advance(100);
+      revision = 2;
+      for (let i = 0; i < 2; i++) {
+        harness.workers.volumesChanged(POD_UID);
+        await harness.clock.advance(100);
+      }
+      const told = harness.events.filter((event) => event.startsWith('VolumeContentFixed'));
+      expect(told).toHaveLength(fixedContent ? 1 : 0);
+      expect(harness.backend.faults.callsOf('updateFiles')).toHaveLength(fixedContent ? 0 : 1);
+    },
+  );
+
   it('restarts on the volumes it has when an object they came from is gone', async () => {
     let resolvable = true;
     const harness = await startedHarness({

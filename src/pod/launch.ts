@@ -37,7 +37,7 @@ export class LaunchStep {
           fieldPath: containerPath(name),
         });
       }
-      turn.memory = { ...turn.memory, volumesDirty: false };
+      turn.memory = { ...turn.memory, volumes: sandbox.volumes, volumesDirty: false };
     });
     advanceBackoff(turn, UNIT, lastUnitExitMs(turn.snapshot.observed), clock.now());
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PROVIDER_ERROR_CODES, type PodUid, ProviderError } from '../../providers/contract/index.ts';
+import { type PodUid, PROVIDER_ERROR_CODES, ProviderError } from '../../providers/contract/index.ts';
 import type { FakeMethod } from '../../providers/fake/faults.ts';
 import { makeContainer, makePod } from '../testing/builders.ts';
 import { Harness } from '../testing/harness.ts';

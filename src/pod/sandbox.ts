@@ -144,7 +144,8 @@ export class SandboxStep {
       const { volumes } = await this.resolve(turn, snapshot.observed?.attempt ?? 0);
       for (const volume of volumes) {
         if (volume.kind !== 'files' || sameContent(volume, turn.memory.volumes)) continue;
-        await provider.updateFiles?.(snapshot.uid, volume, { signal });
+        if (provider.updateFiles === undefined) this.#tellFixed(turn, volume.name);
+        else await provider.updateFiles(snapshot.uid, volume, { signal });
       }
       turn.memory = filled(turn.memory, volumes);
     } catch (error: unknown) {
@@ -153,6 +154,13 @@ export class SandboxStep {
         this.#deps.log.warn({ err: error, uid: snapshot.uid }, 'volume content cannot be refreshed');
       turn.memory = { ...turn.memory, refreshNotBeforeMs: clock.now() + REFRESH_RETRY_MS };
     }
+  }
+
+  /** Said once per change, and not of content that this process has only not seen yet. */
+  #tellFixed({ snapshot, memory }: Turn, volume: string): void {
+    if (memory.volumes === undefined) return;
+    const message = `Volume "${volume}" has changed, but the backend keeps its content as it was at the start of the pod`;
+    this.#deps.events.pod(podOf(snapshot), { type: 'Warning', reason: 'VolumeContentFixed', message });
   }
 
   #tellDnsProblems(pod: Pod): void {

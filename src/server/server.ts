@@ -5,10 +5,10 @@ import { ChildAbort } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
 import { type Authorize, checkAccess } from './auth.ts';
 import { closeServer, listen } from './listen.ts';
+import { sendText } from './reply.ts';
 import { type HealthzDeps, healthzRoutes } from './routes/healthz.ts';
 import { type LogsDeps, logsRoutes } from './routes/logs.ts';
 import { type PodsDeps, podsRoutes } from './routes/pods.ts';
-import { sendText } from './reply.ts';
 import type { KeyAndCert } from './serving-certificate.ts';
 import { type TlsFileNames, TlsFiles } from './tls-files.ts';
 

@@ -1,6 +1,6 @@
+import { constants, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { constants, X509Certificate } from 'node:crypto';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage, UsageError } from '../util/errors.ts';

@@ -31,6 +31,8 @@ export interface HarnessOptions {
   readonly admit?: (pod: Pod, others: readonly Pod[]) => Rejection | undefined;
   readonly refreshNode?: () => Promise<void>;
   readonly volumes?: (pod: Pod) => readonly VolumeSpec[];
+  /** The backend cannot change the files of a live pod. */
+  readonly fixedContent?: boolean;
   readonly traits?: Partial<ProviderTraits>;
 }
 
@@ -77,11 +79,12 @@ export class Harness {
       clock: this.clock,
       signal: stop.signal,
     };
-    const { kind, traits = {} } = this.#options;
+    const { kind, traits = {}, fixedContent = false } = this.#options;
     const provider: Provider =
       kind === 'pod'
         ? new FakePodProvider(this.backend, context, { traits })
         : new FakeContainerProvider(this.backend, context, { traits });
+    if (fixedContent) Object.defineProperty(provider, 'updateFiles', { value: undefined });
     this.#process = this.#build(provider, stop);
     const { pleg, desired, workers } = this.#process;
     // Ends with the abort of `crash`.

@@ -14,8 +14,8 @@ import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { goQuote } from '../../util/go-quote.ts';
 import { findInstance, hasContainer, selectInstance } from '../logs/instance.ts';
-import { LineOutput } from '../logs/output.ts';
 import { decodeLogOptions, type LogOptions } from '../logs/options.ts';
+import { LineOutput } from '../logs/output.ts';
 import { LogRenderer } from '../logs/render.ts';
 import { onlyGet, queryOf, sendText } from '../reply.ts';
 
