@@ -170,11 +170,11 @@ describe('a pod on a container-level backend', () => {
     'is told when a backend keeps the old content of a volume (%s), once per change',
     async (fixedContent) => {
       let revision = 1;
-      const harness = await started({
+      const harness = await startedHarness({
         fixedContent,
         volumes: () => [{ kind: 'files', name: 'v', files: [], revision: String(revision), medium: 'disk' }],
       });
-      await harness.create(podOf());
+      await harness.create(makeStoredPod());
       await harness.clock.advance(100);
       revision = 2;
       for (let i = 0; i < 2; i++) {
