@@ -15,32 +15,19 @@ export async function surviveOutage(scene: Scene, plane: ControlPlane, outageMs:
   await scene.create('killed');
   await scene.create('looping', shell('sleep 1; exit 1'));
   await scene.create('ending', shell(`sleep ${Math.ceil(outageMs / 2000)}; exit 6`), { restartPolicy: 'Never' });
-  await scene.create('leaving');
+  await scene.create('leaving', shell("trap '' TERM; sleep 3600"), { terminationGracePeriodSeconds: 6 });
   const steady = await scene.ready('steady');
   const killed = await scene.ready('killed');
   const leaving = await scene.ready('leaving');
   await scene.until('ending', 'running', ({ status }) => Boolean(status?.containerStatuses?.[0]?.state?.running));
   const looping = await scene.until('looping', 'restarted once', (pod) => restarts(pod) >= 1);
   await scene.delete('leaving');
+  await scene.event('leaving', /^Normal Killing /);
 
   await plane.stopApiServer();
-  const end = performance.now() + outageMs;
-  const victim = await running(scene, killed);
-  await scene.docker.killContainer(victim?.Id ?? '');
-  await eventually('the killed container to run again while nobody can be told', async () => {
-    const now = await running(scene, killed);
-    return now !== undefined && now.Id !== victim?.Id;
-  });
-  const before = await attempt(scene, looping);
-  await eventually('the crash loop to go on', async () => (await attempt(scene, looping)) > before);
-  await eventually('the deleted pod to end', async () => (await running(scene, leaving)) === undefined);
-  expect(scene.outrigger.running).toBe(true);
-  // The rest of the outage; how long it is, is the point.
-  await sleep(Math.max(0, end - performance.now()));
-  expect(`docker://${(await running(scene, steady))?.Id}`).toBe(containerStatus(steady).containerID);
-  const lastAttempt = await attempt(scene, looping);
-
-  await plane.startApiServer();
+  const lastAttempt = await duringOutage(scene, { steady, killed, looping, leaving }, outageMs).finally(() =>
+    plane.startApiServer(),
+  );
   await scene.outrigger.waitReady(scene.kube, 120_000);
   await scene.gone('leaving');
   const told = await scene.until('killed', 'told', (pod) => restarts(pod) === 1 && isReady(pod));
@@ -52,6 +39,27 @@ export async function surviveOutage(scene: Scene, plane: ControlPlane, outageMs:
   expect(containerStatus(after)).toEqual(containerStatus(steady));
   await scene.create('fresh');
   await scene.ready('fresh');
+}
+
+type Pods = Readonly<Record<'steady' | 'killed' | 'looping' | 'leaving', StoredPod>>;
+
+/** Nobody can be told anything. Answers the crash loop's last incarnation. */
+async function duringOutage(scene: Scene, pods: Pods, outageMs: number): Promise<number> {
+  const end = performance.now() + outageMs;
+  const victim = await running(scene, pods.killed);
+  await scene.docker.killContainer(victim?.Id ?? '');
+  await eventually('the killed container to run again', async () => {
+    const now = await running(scene, pods.killed);
+    return now !== undefined && now.Id !== victim?.Id;
+  });
+  const before = await attempt(scene, pods.looping);
+  await eventually('the crash loop to go on', async () => (await attempt(scene, pods.looping)) > before);
+  await eventually('the deleted pod to end', async () => (await running(scene, pods.leaving)) === undefined);
+  expect(scene.outrigger.running).toBe(true);
+  // The rest of the outage; how long it is, is the point.
+  await sleep(Math.max(0, end - performance.now()));
+  expect(`docker://${(await running(scene, pods.steady))?.Id}`).toBe(containerStatus(pods.steady).containerID);
+  return await attempt(scene, pods.looping);
 }
 
 async function running(scene: Scene, { metadata }: StoredPod) {

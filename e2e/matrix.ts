@@ -56,7 +56,7 @@ export function matrix(subject: string, define: (suite: Suite) => void, { needs 
       let outrigger: Outrigger | undefined;
       beforeAll(async () => {
         bed = await TestBed.open(inject('testBed'));
-        outrigger = await bed.startNode(nodeName(subject, provider), {
+        outrigger = await bed.startNode(bed.nodeName(`${slug(subject)}-${provider.name}`), {
           provider: provider.provider,
           args,
           ...(provider.providerConfig === undefined ? {} : { providerConfig: provider.providerConfig }),
@@ -88,8 +88,8 @@ function offersAll({ offers }: Backend, needs: readonly Need[]): boolean {
   return needs.every((need) => offers.includes(need));
 }
 
-function nodeName(subject: string, { name }: ProviderCase): string {
-  return `${subject.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}-${name}`;
+function slug(text: string): string {
+  return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 }
 
 /** Gives the test a namespace and takes it away again, with all that is in it. */
@@ -98,9 +98,11 @@ export async function inNamespace(options: Omit<SceneOptions, 'namespace'>, body
   const namespace = await kube.createNamespace();
   try {
     await body(new Scene({ ...options, namespace }));
-  } finally {
-    await kube.delete('Namespace', namespace);
+  } catch (error) {
+    await kube.delete('Namespace', namespace).catch(() => undefined); // the error that counts is the first
+    throw error;
   }
+  await kube.delete('Namespace', namespace);
 }
 
 /** The tests are over and their namespaces deleted: soon no pod may be left on the node, and nothing of any pod on the engine. */

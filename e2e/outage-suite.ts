@@ -19,7 +19,10 @@ export function outageSuite(name: string, outageMs: number): void {
     });
 
     it('containers go on, crash loops go on, status catches up', async () => {
-      const outrigger = await bed.startNode('outage', { plane, args: [quickCrashLoops({ bed }, 'outage')] });
+      const outrigger = await bed.startNode(bed.nodeName('outage'), {
+        plane,
+        args: [quickCrashLoops({ bed }, 'outage')],
+      });
       const kube = await plane.kube();
       await inNamespace({ bed, outrigger, kube, backend: REAL }, (scene) => surviveOutage(scene, plane, outageMs));
       await expectCleanNode(bed, outrigger, kube);

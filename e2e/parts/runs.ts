@@ -5,7 +5,7 @@ import { DockerHttp } from './docker-http.ts';
 import { stateDir } from './paths.ts';
 import { isEngineDir, PrivateEngine, removeEngineDir } from './private-engine.ts';
 import { isAlive, readProcessId, stopLeftovers, thisProcess } from './process.ts';
-import type { Progress } from './progress.ts';
+import { Progress } from './progress.ts';
 
 /**
  * A run owns a folder below the state folder: pid files and data of its control plane, names of its nodes. Should its process die
@@ -43,7 +43,7 @@ export class Run {
 
   /** Ends and removes everything that belongs to the run. */
   async close(): Promise<void> {
-    await removeRun(this.dir);
+    await removeRun(this.dir, new Progress());
   }
 }
 
@@ -64,16 +64,22 @@ export async function cleanDeadRuns(progress: Progress): Promise<void> {
     const owner = readProcessId(join(dir, 'owner.json'));
     if (owner !== undefined && isAlive(owner)) continue;
     progress.say(`cleaning up after ${name}, which ended without doing so`);
-    await removeRun(dir);
+    await removeRun(dir, progress);
   }
 }
 
-async function removeRun(dir: string): Promise<void> {
+async function removeRun(dir: string, progress: Progress): Promise<void> {
   for (const engine of findEngines(dir)) await destroyEngine(engine);
   for (const pids of findPidDirs(dir)) await stopLeftovers(pids);
   for (const { name, socket } of readNodes(dir)) {
     const docker = new DockerHttp(socket);
-    if (await docker.ping().catch(() => false)) await cleanNodes(docker, [name]);
+    if (!(await docker.ping().catch(() => false))) continue;
+    // An engine may have lost count of a network's users and refuse to remove it until it starts anew: that must not stop everybody else.
+    await cleanNodes(docker, [name]).catch((error: unknown) =>
+      progress.say(
+        `something of node ${name} is left on the engine: ${error instanceof Error ? error.message : error}`,
+      ),
+    );
   }
   await removeEngineDir(dir);
 }

@@ -56,6 +56,11 @@ export class TestBed {
     return join(this.#info.runDir, name);
   }
 
+  /** A name that no node of another run on the same engine has. */
+  nodeName(name: string): string {
+    return `${name}-${/\d*$/.exec(this.#info.runDir)?.[0]}`;
+  }
+
   /** Starts a node, on another control plane or engine if given, and waits until it is Ready. */
   async startNode(nodeName: string, { socket, plane = this.plane, ...options }: Options = {}): Promise<Outrigger> {
     const engine = socket ?? this.socket;

@@ -29,9 +29,9 @@ describe.concurrent('the engine restarts', () => {
       await engine.start();
       await ensureImages(engine.docker, ['pause', 'busybox'], new Progress());
       const { socket, docker } = engine;
-      const outrigger = await bed.startNode(name, { socket, providerConfig: { socketPath: socket } });
+      const outrigger = await bed.startNode(bed.nodeName(name), { socket, providerConfig: { socketPath: socket } });
       await inNamespace({ bed, outrigger, docker, backend: REAL }, (scene) => body(scene, engine));
-      await podsGone(name, bed.kube);
+      await podsGone(outrigger.nodeName, bed.kube);
       // Engines before 24 lose count of a tmpfs in a live restore, and let go of it only when they start anew.
       if (liveRestore) await engine.restart();
       await expectCleanNode(bed, outrigger, bed.kube, docker);

@@ -86,7 +86,7 @@ matrix(
       const gate = { type: 'example.com/Gate', status: 'True', reason: 'Opened' };
       await patch({ conditions: [gate] });
       await scene.ready('edited');
-      await patch({ phase: 'Failed', reason: 'Mischief' });
+      await patch({ phase: 'Pending', reason: 'Mischief' });
       const righted = await scene.until(
         'edited',
         'set right',
@@ -94,6 +94,23 @@ matrix(
       );
       expect(righted.status?.conditions).toContainEqual(expect.objectContaining(gate));
       expect(isReady(righted)).toBe(true);
+    });
+
+    test('a pod that somebody declares Failed is ended, as a kubelet does', async (scene) => {
+      const { kube, namespace } = scene;
+      await scene.create('condemned');
+      const { metadata } = await scene.ready('condemned');
+      const status = { phase: 'Failed', reason: 'Condemned' };
+      await kube.patch('Pod', 'condemned', { status }, { namespace, type: 'strategic', subresource: 'status' });
+      await eventually('its containers to end', async () =>
+        (await scene.containersOf(metadata.uid)).every(({ State }) => State !== 'running'),
+      );
+      const ended = await scene.until(
+        'condemned',
+        'told',
+        (pod) => containerStatus(pod).state?.terminated !== undefined,
+      );
+      expect(ended.status?.phase).toBe('Failed');
     });
   },
   { needs: ['realContainers'] },

@@ -10,7 +10,7 @@ matrix(
   'pod content',
   ({ test }) => {
     test('the service account’s token, authority and namespace can be read, on tmpfs', async (scene) => {
-      const script = `cat ${ACCOUNT}/namespace; echo; cat ${ACCOUNT}/token; echo; cat ${ACCOUNT}/ca.crt; grep ' ${ACCOUNT} ' /proc/mounts`;
+      const script = `cat ${ACCOUNT}/namespace; echo; cat ${ACCOUNT}/token; echo; cat ${ACCOUNT}/ca.crt; echo; grep ' ${ACCOUNT} ' /proc/mounts`;
       const pod = await scene.create('account', shell(script), { restartPolicy: 'Never' });
       await scene.phase('account', 'Succeeded');
       const log = await scene.logs('account');

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { kubeletConfig } from '../config.ts';
 import { expectCleanNode } from '../matrix.ts';
+import { pickClusterCidr } from '../parts/cluster-cidr.ts';
 import { cleanNodes, leftOnEngine } from '../parts/docker-cleanup.ts';
 import { isTrue } from '../parts/kube.ts';
 import { REPOSITORY } from '../parts/paths.ts';
@@ -11,14 +12,15 @@ import { Service } from '../parts/process.ts';
 import { TestBed } from '../parts/test-bed.ts';
 import { eventually, isReady, PATIENCE_MS, podDraft, shell, UNTIL_TOLD } from '../scene.ts';
 
-const DOCKER_A = { name: 'several-a', provider: 'docker', podCIDR: '10.213.4.0/24' };
-const DOCKER_B = { name: 'several-b', provider: 'docker', podCIDR: '10.213.5.0/24' };
-
 describe('several nodes in one process', () => {
   let bed: TestBed;
+  /** `10.213` of a network that nobody on this machine uses. */
+  let half: string;
   const processes: { readonly process: Service; readonly nodes: readonly string[] }[] = [];
   beforeAll(async () => {
     bed = await TestBed.open(inject('testBed'));
+    do half = pickClusterCidr().split('.').slice(0, 2).join('.');
+    while (bed.plane.info.clusterCidr.startsWith(half));
   });
   afterAll(async () => {
     for (const { process, nodes } of processes) {
@@ -50,6 +52,12 @@ describe('several nodes in one process', () => {
     return process;
   }
 
+  const dockerNode = (letter: string, network: string | undefined) => ({
+    name: bed.nodeName(`several-${letter}`),
+    provider: 'docker',
+    ...(network === undefined ? {} : { podCIDR: network }),
+  });
+
   const outriggerConfig = (nodes: readonly object[]) => ({
     apiVersion: 'outrigger.dev/v1alpha1',
     kind: 'OutriggerConfiguration',
@@ -57,7 +65,11 @@ describe('several nodes in one process', () => {
   });
 
   it('each have their own Node, pods and pod network', async () => {
-    const nodes = [DOCKER_A, DOCKER_B, { name: 'several-c', provider: 'fake' }];
+    const nodes = [
+      dockerNode('a', `${half}.4.0/24`),
+      dockerNode('b', `${half}.5.0/24`),
+      { name: bed.nodeName('several-c'), provider: 'fake' },
+    ];
     const config = kubeletConfig({ bed }, 'several', {}, outriggerConfig(nodes));
     const process = await start('several', config, nodes);
     for (const { name } of nodes) {
@@ -71,8 +83,8 @@ describe('several nodes in one process', () => {
     const [a, b, c] = await Promise.all(
       nodes.map(({ name }) => bed.kube.waitFor('Pod', name, 'Ready', isReady, { namespace, timeoutMs: PATIENCE_MS })),
     );
-    expect(a?.status?.podIP).toMatch(/^10\.213\.4\.\d+$/);
-    expect(b?.status?.podIP).toMatch(/^10\.213\.5\.\d+$/);
+    expect(a?.status?.podIP).toMatch(new RegExp(`^${half}\\.4\\.\\d+$`));
+    expect(b?.status?.podIP).toMatch(new RegExp(`^${half}\\.5\\.\\d+$`));
     expect(c?.status?.podIP).toBeDefined();
     // Each kubelet server has a port and a certificate of its own.
     for (const { name } of nodes)
@@ -89,40 +101,30 @@ describe('several nodes in one process', () => {
   });
 
   it('are refused at start when their pod networks overlap, naming both', async () => {
-    const config = kubeletConfig(
-      { bed },
-      'overlap',
-      {},
-      outriggerConfig([DOCKER_A, { ...DOCKER_B, podCIDR: '10.213.0.0/16' }]),
-    );
+    const a = dockerNode('a', `${half}.4.0/24`);
+    const b = dockerNode('b', `${half}.0.0/16`);
+    const config = kubeletConfig({ bed }, 'overlap', {}, outriggerConfig([a, b]));
     const { code, stderr } = await run([`--kubeconfig=${bed.plane.kubeconfig}`, `--config=${config}`]);
     expect(code).toBe(2);
     expect(stderr.trimEnd().split('\n')).toEqual([
-      'outrigger: node several-b: podCIDR 10.213.0.0/16 overlaps podCIDR 10.213.4.0/24 of node several-a',
+      `outrigger: node ${b.name}: podCIDR ${half}.0.0/16 overlaps podCIDR ${half}.4.0/24 of node ${a.name}`,
     ]);
   });
 
   it('whose pod networks overlap only by what the cluster assigns: the second is NotReady and says with whom', async () => {
-    const nodes = [
-      { name: 'several-d', provider: 'docker' },
-      { name: 'several-e', provider: 'docker' },
-    ];
+    const nodes = [dockerNode('d', undefined), dockerNode('e', undefined)] as const;
+    const [d, e] = nodes;
     for (const { name } of nodes) {
       await bed.kube.create({ kind: 'Node', metadata: { name } });
       await bed.kube.waitFor('Node', name, 'given a network', ({ spec }) => spec?.podCIDR !== undefined);
     }
-    const first = await bed.kube.get('Node', 'several-d');
+    const first = await bed.kube.get('Node', d.name);
     const taken = first.spec?.podCIDR ?? '';
-    const config = kubeletConfig(
-      { bed },
-      'assigned',
-      {},
-      outriggerConfig([{ ...nodes[0] }, { ...nodes[1], podCIDR: taken }]),
-    );
+    const config = kubeletConfig({ bed }, 'assigned', {}, outriggerConfig([d, { ...e, podCIDR: taken }]));
     const process = await start('assigned', config, nodes);
     const node = await bed.kube.waitFor(
       'Node',
-      'several-d',
+      d.name,
       'NotReady for its network',
       ({ status }) =>
         Boolean(status?.conditions?.some(({ type, message }) => type === 'Ready' && message?.includes('overlaps'))),
@@ -130,8 +132,8 @@ describe('several nodes in one process', () => {
     );
     const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
     expect(ready?.status).toBe('False');
-    expect(ready?.message).toContain(`pod network ${taken} overlaps ${taken} of node several-e`);
-    await bed.kube.waitFor('Node', 'several-e', 'Ready', ({ status }) => isTrue(status?.conditions, 'Ready'), {
+    expect(ready?.message).toContain(`pod network ${taken} overlaps ${taken} of node ${e.name}`);
+    await bed.kube.waitFor('Node', e.name, 'Ready', ({ status }) => isTrue(status?.conditions, 'Ready'), {
       timeoutMs: PATIENCE_MS,
     });
     await process.stop();

@@ -19,7 +19,7 @@ describe.each(['event', 'status'] as const)('a watch that ends with 410 as its %
 
   it('is followed by a list: what was made, deleted and made again meanwhile is known, what runs goes on', async () => {
     const kubeconfig = proxy.kubeconfig(await bed.plane.serviceAccountKubeconfig());
-    const outrigger = await bed.startNode(`expiry-${as}`, {
+    const outrigger = await bed.startNode(bed.nodeName(`expiry-${as}`), {
       provider: 'fake',
       identity: 'service-account',
       args: [`--kubeconfig=${kubeconfig}`],
