@@ -13,6 +13,10 @@ import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { recoded, statusBehind } from './errors.ts';
 import { findContainer, inspectContainer, removeByForce } from './units.ts';
 
+/** For a creation under way elsewhere to end: 20 s. */
+const NAME_TRIES = 200;
+const NAME_POLL_MS = 100;
+
 /** One container at a time, in a sandbox that is there. */
 export class Containers {
   readonly #engine: Engine;
@@ -82,21 +86,26 @@ export class Containers {
     const imageUser = await this.#imageUser(spec, options);
     const place = { sandboxId, ...(imageUser === undefined ? {} : { imageUser }) };
     const create = containerCreateOptions(sandbox, spec, context.ownerLabels, place, this.#settings);
-    try {
-      const made = await calls.call('create a container', { ...options, timeoutMs: SLOW_CALL_MS }, (abortSignal) =>
-        docker.createContainer({ ...create, abortSignal }),
-      );
-      return { id: made.id, state: { Status: 'created', Error: '' } };
-    } catch (error) {
-      const status = statusBehind(error);
-      if (status === 409) {
-        const taken = await inspectContainer(this.#engine, create.name, options);
-        if (taken !== undefined && this.#isOurs(taken.Config.Labels)) return { id: taken.Id, state: taken.State };
-        const message = `container "${create.name}" exists and does not belong to this node`;
-        if (taken !== undefined) throw new ProviderError('AlreadyExists', message, { cause: error });
+    for (let tries = 1; ; tries++) {
+      try {
+        const made = await calls.call('create a container', { ...options, timeoutMs: SLOW_CALL_MS }, (abortSignal) =>
+          docker.createContainer({ ...create, abortSignal }),
+        );
+        return { id: made.id, state: { Status: 'created', Error: '' } };
+      } catch (error) {
+        const status = statusBehind(error);
+        const taken = status === 409 ? await inspectContainer(this.#engine, create.name, options) : undefined;
+        if (taken !== undefined) {
+          if (this.#isOurs(taken.Config.Labels)) return { id: taken.Id, state: taken.State };
+          const message = `container "${create.name}" exists and does not belong to this node`;
+          throw new ProviderError('AlreadyExists', message, { cause: error });
+        }
+        // 404 is about something that the spec names, and in a sandbox that was just looked at that is the image.
+        if (status !== 409 || tries >= NAME_TRIES)
+          throw recoded(error, 'CreateContainerError', status === 404 ? 'ImageNotFound' : undefined);
       }
-      // 404 is about something that the spec names, and in a sandbox that was just looked at that is the image.
-      throw recoded(error, 'CreateContainerError', status === 404 ? 'ImageNotFound' : undefined);
+      // The name is taken by a creation under way, which the engine does not show yet: it shows soon, or its name is free again.
+      await context.clock.sleep(NAME_POLL_MS, options);
     }
   }
 

@@ -1,0 +1,75 @@
+import type Docker from 'dockerode';
+import { expect, it } from 'vitest';
+import { FakeClock } from '../../src/testing/fake-clock.ts';
+import type { ContainerSpec, PodUid, SandboxSpec } from '../contract/index.ts';
+import { EngineCalls } from './calls.ts';
+import { Containers } from './containers.ts';
+
+const { signal } = new AbortController();
+const OWNER = { 'outrigger/node': 'n' };
+const SETTINGS = { sandboxImage: 'pause', logMaxSize: '10m', logMaxFiles: 5 };
+
+const sandbox: SandboxSpec = {
+  pod: { uid: 'u' as PodUid, namespace: 'ns', name: 'p' }, // the brand of a UID is a compile-time mark only
+  attempt: 0,
+  hostname: 'p',
+  network: { mode: 'pod', ports: [], hostAliases: [] },
+  volumes: [],
+  sharePidNamespace: false,
+  labels: {},
+  hints: {},
+};
+
+const container: ContainerSpec = {
+  name: 'c',
+  attempt: 0,
+  role: 'main',
+  image: 'i',
+  env: [],
+  mounts: [],
+  resources: {},
+  security: {},
+  terminal: { tty: false, stdin: false, stdinOnce: false },
+  labels: {},
+};
+
+const httpError = (statusCode: number) => Object.assign(new Error(`HTTP ${statusCode}`), { statusCode });
+
+/** An engine in which the sandbox runs, and another creation holds the name of the container without being shown yet. */
+function engineWith(shownAfter: number, created: () => void) {
+  const clock = new FakeClock();
+  let looks = 0;
+  const taken = { Id: 'taken', Config: { Labels: OWNER }, State: { Status: 'running', Error: '', Running: true } };
+  const inspect = async (id: string) => {
+    if (id.includes('_POD_')) return { ...taken, Id: 'sandbox' };
+    if (++looks <= shownAfter) throw httpError(404);
+    return taken;
+  };
+  const docker = {
+    getContainer: (id: string) => ({ inspect: () => inspect(id) }),
+    createContainer: async () => {
+      created();
+      throw httpError(409);
+    },
+  } as unknown as Docker; // stands for the calls of the client that are made here
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const context = { nodeName: 'n', ownerLabels: OWNER, log, clock, signal };
+  return { clock, engine: { docker, calls: new EngineCalls(clock, 30_000), context } };
+}
+
+it('a start that meets a creation under way waits until the engine shows it, and takes it for its own', async () => {
+  let asked = 0;
+  const { clock, engine } = engineWith(3, () => asked++);
+  const start = new Containers(engine, SETTINGS).start(sandbox, container, { signal });
+  await clock.advance(1_000);
+  await start;
+  expect(asked).toBe(4);
+});
+
+it('a name that is taken by nothing that the engine shows is a failure in the end', async () => {
+  const { clock, engine } = engineWith(Number.POSITIVE_INFINITY, () => {});
+  const start = new Containers(engine, SETTINGS).start(sandbox, container, { signal });
+  const failed = expect(start).rejects.toMatchObject({ reason: 'CreateContainerError' });
+  for (let seconds = 0; seconds < 30; seconds++) await clock.advance(1_000);
+  await failed;
+});
