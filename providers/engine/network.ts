@@ -10,6 +10,8 @@ type NetworkContext = Pick<ProviderContext, 'nodeName' | 'ownerLabels' | 'signal
 
 const CREATE_TRIES = 20;
 const CREATE_POLL_MS = 100;
+const RELEASE_TRIES = 15;
+const RELEASE_POLL_MS = 200;
 
 /** The node's own bridge network; all its pods are on it. */
 export class NodeNetwork {
@@ -49,7 +51,11 @@ export class NodeNetwork {
   /** Removes the network unless something is attached to it. */
   async removeIfUnused(options: CallOptions): Promise<void> {
     this.forget();
-    for (const found of await this.#find(options)) await this.#removeUnused(found.Id, options);
+    for (const { Id } of await this.#find(options)) {
+      // A busy engine holds the endpoint of a container that is gone for a moment longer, and refuses until then.
+      for (let tries = 1; (await this.#removeUnused(Id, options)) === 'refused' && tries < RELEASE_TRIES; tries++)
+        await this.#context.clock.sleep(RELEASE_POLL_MS, options);
+    }
   }
 
   async #ensure(subnet: string, options: CallOptions): Promise<void> {
@@ -79,7 +85,7 @@ export class NodeNetwork {
         there = true;
         continue;
       }
-      if (!(await this.#removeUnused(found.Id, options))) {
+      if ((await this.#removeUnused(found.Id, options)) !== 'removed') {
         const message = `network "${this.name}" has subnet ${present.join(', ')} and is in use; wanted is ${subnet}`;
         throw new ProviderError('AlreadyExists', message, { reason: 'PodNetworkInUse' });
       }
@@ -108,18 +114,18 @@ export class NodeNetwork {
     );
   }
 
-  async #removeUnused(id: string, { signal }: CallOptions): Promise<boolean> {
+  async #removeUnused(id: string, { signal }: CallOptions): Promise<'removed' | 'used' | 'refused'> {
     const network = this.#docker.getNetwork(id);
     try {
       const details = await this.#calls.call('inspect a network', { signal }, () => network.inspect());
-      if (Object.keys(details.Containers ?? {}).length > 0) return false;
+      if (Object.keys(details.Containers ?? {}).length > 0) return 'used';
       await this.#calls.call('remove a network', { signal }, (abortSignal) => network.remove({ abortSignal }));
-      return true;
+      return 'removed';
     } catch (error) {
       const status = statusBehind(error);
-      if (status === 404) return true;
-      // "has active endpoints": a pod came in between.
-      if (status === 403 || status === 409) return false;
+      if (status === 404) return 'removed';
+      // "has active endpoints": a pod came in between, or one that went is still counted.
+      if (status === 403 || status === 409) return 'refused';
       throw error;
     }
   }

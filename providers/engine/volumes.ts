@@ -3,8 +3,8 @@ import { initialLayout, swapLayout } from '../shared/atomic-layout.ts';
 import { readTar, type TarEntry, writeTar } from '../shared/tar.ts';
 import { asReadable, streamFailure } from './calls.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
-import type { HeldVolumes } from './held-volumes.ts';
 import { statusBehind } from './errors.ts';
+import type { HeldVolumes } from './held-volumes.ts';
 import { runSwap, swapTool } from './swap-tool.ts';
 import { rootMode, VOLUMES_ROOT } from './volume-mounts.ts';
 
