@@ -195,6 +195,7 @@ export class PodWorker {
    * watches sees Running before the end.
    */
   #reportRun(started: ReadonlySet<string>): void {
+    if (started.size === 0) return;
     const snapshot = this.#snapshot();
     const { observed } = snapshot;
     const ran = (container: ObservedContainer): boolean =>
