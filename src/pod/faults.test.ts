@@ -1,27 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { PROVIDER_ERROR_CODES, ProviderError } from '../../providers/contract/index.ts';
-import type { FakeMethod } from '../../providers/fake/faults.ts';
 import { makePod, POD_UID } from '../testing/builders.ts';
 import { Harness } from '../testing/harness.ts';
-
-const METHODS = {
-  container: [
-    'ensureSandbox',
-    'pullImage',
-    'startContainer',
-    'stopContainer',
-    'removeContainer',
-    'stopSandbox',
-    'removeSandbox',
-    'inspect',
-    'list',
-    'watch',
-  ],
-  pod: ['launchPod', 'stopPod', 'removePod', 'inspect', 'list', 'watch'],
-} as const satisfies Record<'container' | 'pod', readonly FakeMethod[]>;
+import { PROVIDER_METHODS } from '../testing/provider-methods.ts';
 
 const CASES = (['container', 'pod'] as const).flatMap((kind) =>
-  METHODS[kind].flatMap((method) => PROVIDER_ERROR_CODES.map((code) => ({ kind, method, code }))),
+  PROVIDER_METHODS[kind].flatMap((method) => PROVIDER_ERROR_CODES.map((code) => ({ kind, method, code }))),
 );
 
 const pod = () => makePod({ spec: { enableServiceLinks: true } });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type PodUid, PROVIDER_ERROR_CODES, ProviderError } from '../../providers/contract/index.ts';
-import type { FakeMethod } from '../../providers/fake/faults.ts';
 import { makeContainer, makePod } from '../testing/builders.ts';
 import { Harness } from '../testing/harness.ts';
+import { PROVIDER_METHODS } from '../testing/provider-methods.ts';
 
 /** Set it to the seed of a failure to see that one alone. */
 const SEED = process.env['RANDOM_SEED'];
@@ -14,21 +14,6 @@ const STEPS = 40;
 /** Longer than any back-off: afterwards everything has found its place. */
 const QUIET_MS = 1_200_000;
 
-const METHODS: Record<'container' | 'pod', readonly FakeMethod[]> = {
-  container: [
-    'ensureSandbox',
-    'pullImage',
-    'startContainer',
-    'stopContainer',
-    'removeContainer',
-    'stopSandbox',
-    'removeSandbox',
-    'inspect',
-    'list',
-    'watch',
-  ],
-  pod: ['launchPod', 'stopPod', 'removePod', 'inspect', 'list', 'watch'],
-};
 /** A pod that the backend refuses for good ends as Failed, which is right and tests nothing else. */
 const CODES = PROVIDER_ERROR_CODES.filter((code) => code !== 'InvalidSpec' && code !== 'Unsupported');
 
@@ -60,7 +45,7 @@ class Chaos {
     const { harness } = this;
     const { backend } = harness;
     const uid = this.#pick([...harness.objects.keys()]);
-    const method = this.#pick(METHODS[this.#kind]) ?? 'list';
+    const method = this.#pick(PROVIDER_METHODS[this.#kind]) ?? 'list';
     switch (this.#below(15)) {
       case 0:
       case 1:

@@ -1,35 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import {
-  exited,
-  makeObservedContainer,
-  makeObservedPod,
-  makePod,
-  POD_UID,
-  running,
-  START_MS,
-} from '../../testing/builders.ts';
-import { EMPTY_MEMORY, type PodMemory } from './memory.ts';
+import { exited, makeObservedContainer, makeObservedPod, makePod, running, START_MS } from '../../testing/builders.ts';
+import { NOW, READY, snapshot } from '../../testing/plan-setup.ts';
 import type { Snapshot } from './snapshot.ts';
 import { planUnit } from './unit.ts';
 
-const READY: PodMemory = { ...EMPTY_MEMORY, admission: { type: 'accepted' }, volumesDirty: false };
-const NOW = START_MS + 60_000;
 const onFailure = makePod({ spec: { restartPolicy: 'OnFailure' } });
 
 function planned(overrides: Partial<Snapshot> = {}) {
-  const snapshot: Snapshot = {
-    uid: POD_UID,
-    pod: makePod(),
-    stop: undefined,
-    observed: undefined,
-    memory: READY,
-    nowMs: NOW,
-    refreshAtMs: undefined,
-    changed: new Set(),
-    maxBackoffMs: 300_000,
-    ...overrides,
-  };
-  return planUnit(snapshot);
+  return planUnit(snapshot(overrides));
 }
 
 describe('a pod on a backend that runs whole pods', () => {
