@@ -44,3 +44,19 @@ export interface NodeFacts {
     readonly pods: number;
   };
 }
+
+/** What the probes say about one incarnation of a container (reference 4.7). One writer: the prober. */
+export interface ProbeStore {
+  /** True without a startup probe. Only asked about running containers. */
+  started(uid: PodUid, container: string, attempt: number): boolean;
+  /** What the readiness probe says; true without one. Whether the container has started at all is asked apart. */
+  ready(uid: PodUid, container: string, attempt: number): boolean;
+  /** Liveness or startup has failed so often that the container is to be killed; undefined otherwise. */
+  failure(uid: PodUid, container: string, attempt: number): ProbeFailure | undefined;
+}
+
+export interface ProbeFailure {
+  readonly probe: 'liveness' | 'startup';
+  /** The probe's own terminationGracePeriodSeconds, if it has one (reference 4.9). */
+  readonly graceSeconds?: number;
+}

@@ -1,5 +1,6 @@
-import type { PodUid, PulledImage, RegistryAuth, VolumeSpec } from '../../providers/contract/index.ts';
+import type { ObservedPod, PodUid, PulledImage, RegistryAuth, VolumeSpec } from '../../providers/contract/index.ts';
 import type { Container, Pod, PodStatus, Service } from '../model/pod.ts';
+import type { ProbeStore } from '../model/stores.ts';
 
 /** What a worker asks of others. app.ts hands the implementations over (architecture.md, section 2). */
 
@@ -74,4 +75,24 @@ export interface ImageSource {
 export interface ServiceSource {
   /** undefined until Services have been listed once (reference 10.1). */
   forNamespace(namespace: string): readonly Service[] | undefined;
+}
+
+/** Probes of a pod, driven by its worker; a changed result asks for another turn. */
+export interface ProbeControl extends ProbeStore {
+  /**
+   * Tells where the pod stands, at every step of a turn. The first call with a pod whose containers may run starts its probes;
+   * later ones follow incarnations, ask a not-ready container's readiness at once, and end what is over (reference 4.2).
+   */
+  sync(input: ProbeInput): void;
+  /** Ends all probes of the pod and forgets their results. */
+  forget(uid: PodUid): void;
+}
+
+export interface ProbeInput {
+  readonly pod: Pod;
+  readonly observed: ObservedPod | undefined;
+  /** Computed in this step, from the results so far. */
+  readonly status: PodStatus;
+  /** The pod is being stopped: liveness and startup end as successful, readiness goes on (reference 4.2.6). */
+  readonly stopping: boolean;
 }
