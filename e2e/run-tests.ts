@@ -10,7 +10,7 @@ import { REPOSITORY } from './parts/paths.ts';
 import { isOnPath } from './parts/process.ts';
 import { Progress } from './parts/progress.ts';
 import { cleanDeadRuns } from './parts/runs.ts';
-import { type Counts, readCounts, sum } from './parts/suite-report.ts';
+import { type Counts, failedRun, NO_COUNTS, readCounts, sum } from './parts/suite-report.ts';
 
 const CHECKS = ['check:format', 'check:lint', 'check:types', 'check:deps', 'check:dead'];
 
@@ -57,7 +57,7 @@ async function main(): Promise<number> {
       counts.push(await suite('unit'));
       if (options['with-checks']) counts.push(...(await checks()));
     }
-    if (!(await prepared)) counts.push({ passed: 0, failed: 1, skipped: 0 });
+    if (!(await prepared)) counts.push(failedRun('the preparation', 1));
     else if (options.long) counts.push(await suite('long'));
     else for (const project of ['integration', 'e2e']) counts.push(await suite(project));
   } finally {
@@ -65,7 +65,9 @@ async function main(): Promise<number> {
     await cleanDeadRuns(progress);
   }
   for (const { what, seconds } of ledger) progress.say(`${String(seconds).padStart(5)} s  ${what}`);
-  const { passed, failed } = sum(counts);
+  const { passed, failed, failures } = sum(counts);
+  // Repeated here, since what is kept of a long output is often its end.
+  for (const failure of failures) progress.say(`\nFAILED ${failure}`);
   process.stdout.write(`${passed} passed, ${failed} failed\n`);
   return failed === 0 && !stopped ? 0 : 1;
 }
@@ -84,13 +86,13 @@ async function prepare(): ReturnType<typeof ensureEngine> {
 }
 
 async function suite(project: string): Promise<Counts> {
-  if (stopped) return { passed: 0, failed: 0, skipped: 0 };
+  if (stopped) return NO_COUNTS;
   progress.say(`\n== ${project} tests`);
   const file = join(reports, `${project}.json`);
   const vitest = join(REPOSITORY, 'node_modules/vitest/vitest.mjs');
   const args = [vitest, 'run', '--project', project, '--passWithNoTests', '--reporter=default', '--reporter=json'];
   const code = await timed(`${project} tests`, () => command(process.execPath, [...args, `--outputFile.json=${file}`]));
-  return readCounts(file, code);
+  return readCounts(`${project} tests`, file, code);
 }
 
 async function checks(): Promise<Counts[]> {
@@ -99,7 +101,7 @@ async function checks(): Promise<Counts[]> {
     if (stopped) break;
     progress.say(`\n== ${check}`);
     const code = await timed(check, () => command('npm', ['run', '--silent', check]));
-    counts.push(code === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 });
+    counts.push(code === 0 ? { ...NO_COUNTS, passed: 1 } : failedRun(check, code));
   }
   return counts;
 }
