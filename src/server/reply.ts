@@ -14,8 +14,33 @@ export function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
   return new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
 }
 
-/** In front of a route: other methods, HEAD too, are answered as the kubelet's router does. */
-export function onlyGet(request: IncomingMessage, response: ServerResponse, next: () => void): void {
-  if (request.method === 'GET') next();
-  else sendText(response, 405, '405: Method Not Allowed');
+/** Decoded, as the routes see it: `/%70ods` must not be judged as another path than `/pods`. */
+export function pathOf({ url = '' }: IncomingMessage): string {
+  const path = url.split('?', 1)[0] ?? '';
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path; // malformed: no route takes it, Express answers 400
+  }
 }
+
+/** Go's http.Error: a line of text that no browser may take for something else. */
+export function sendLine(response: ServerResponse, code: number, line: string): void {
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  sendText(response, code, `${line}\n`);
+}
+
+/** In front of a route: other methods, HEAD too, are answered as the kubelet's router does. */
+export function only(...methods: readonly ('GET' | 'POST')[]) {
+  const allow = methods.join(', ');
+  return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
+    if (methods.some((method) => method === request.method)) {
+      next();
+      return;
+    }
+    response.setHeader('Allow', allow);
+    sendText(response, 405, '405: Method Not Allowed');
+  };
+}
+
+export const onlyGet = only('GET');

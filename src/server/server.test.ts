@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
@@ -126,7 +126,14 @@ describe('authentication', () => {
       },
     });
     expect(await get('/healthz')).toMatchObject({ code: 200, body: 'ok' });
-    expect(users).toEqual([{ name: 'kube-apiserver', groups: ['system:masters', 'others'] }]);
+    const id = createHash('sha256').update(new X509Certificate(admin.cert).raw).digest('hex');
+    expect(users).toEqual([
+      {
+        name: 'kube-apiserver',
+        groups: ['system:masters', 'others', 'system:authenticated'],
+        extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${id}`] },
+      },
+    ]);
   });
 
   it('does not resume sessions', async () => {
@@ -237,7 +244,7 @@ describe('routes', () => {
     const { get } = await start();
     expect(await get('/exec/ns/p/c')).toMatchObject({ code: 404, body: '404 page not found\n' });
     expect(await get('/PODS')).toMatchObject({ code: 404 });
-    expect(await get('/pods', { ...admin, method: 'POST' })).toMatchObject({ code: 405 });
+    expect(await get('/pods', { ...admin, method: 'POST' })).toMatchObject({ code: 405, headers: { allow: 'GET' } });
     expect(await get('/containerLogs/ns/p/%zz')).toMatchObject({ code: 400 });
   });
 });

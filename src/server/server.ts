@@ -1,25 +1,22 @@
 import { createServer, type Server } from 'node:https';
-import express, { type ErrorRequestHandler, type Express } from 'express';
 import type { Logger } from '../telemetry/logger.ts';
-import { ChildAbort } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
-import { type Authorize, checkAccess } from './auth.ts';
+import type { AccessPolicy } from './auth.ts';
+import { type KubeletAppOptions, kubeletApp } from './kubelet-app.ts';
 import { closeServer, listen } from './listen.ts';
-import { sendText } from './reply.ts';
-import { type HealthzDeps, healthzRoutes } from './routes/healthz.ts';
-import { type LogsDeps, logsRoutes } from './routes/logs.ts';
-import { type PodsDeps, podsRoutes } from './routes/pods.ts';
 import type { KeyAndCert } from './serving-certificate.ts';
 import { type TlsFileNames, TlsFiles } from './tls-files.ts';
 
-export interface KubeletServerOptions extends HealthzDeps, PodsDeps, Omit<LogsDeps, 'signal' | 'log'>, TlsFileNames {
+export interface KubeletServerOptions
+  extends Omit<KubeletAppOptions, 'access' | 'signal'>,
+    Omit<AccessPolicy, 'certificates'>,
+    TlsFileNames {
   readonly nodeName: string;
   readonly address: string;
   /** 0 takes any free port. */
   readonly port: number;
   /** DNS names and addresses of the node, for the certificate that is made when no files are given. */
   readonly hosts: readonly string[];
-  readonly authorize: Authorize;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
@@ -27,10 +24,7 @@ export interface KubeletServerOptions extends HealthzDeps, PodsDeps, Omit<LogsDe
 const IDLE_MS = 90_000;
 const MAX_HEADER_BYTES = 1 << 20;
 
-/**
- * The kubelet's HTTP API (reference 11). Every request needs a client certificate signed by the configured authority, and then
- * an authorization; without an authority nobody is let in.
- */
+/** The kubelet's HTTP API (reference 11). Every request needs a user, and then an authorization (auth.ts). */
 export class KubeletServer {
   readonly #options: KubeletServerOptions;
   readonly #stop = new AbortController();
@@ -55,7 +49,7 @@ export class KubeletServer {
         keepAliveTimeout: IDLE_MS,
         maxHeaderSize: MAX_HEADER_BYTES,
       },
-      this.#app(),
+      kubeletApp({ ...this.#options, access: this.#access, signal: this.#stop.signal }),
     );
     this.#server = server;
     server.on('tlsClientError', () => {}); // port scanners and TCP probes; nothing of ours failed
@@ -72,50 +66,15 @@ export class KubeletServer {
     await closeServer(this.#server);
   }
 
+  /** For plain requests and upgrades alike. */
+  get #access(): AccessPolicy {
+    return { ...this.#options, certificates: this.#options.clientCaFile !== undefined };
+  }
+
   async #ownCertificate(): Promise<KeyAndCert | undefined> {
     const { nodeName, hosts, clock, tls } = this.#options;
     if (tls !== undefined) return undefined;
     const { makeServingCertificate } = await import('./serving-certificate.ts');
     return makeServingCertificate(nodeName, hosts, clock.now());
   }
-
-  #app(): Express {
-    const { signal } = this.#stop;
-    const { log, authorize } = this.#options;
-    const app = express();
-    app.disable('x-powered-by');
-    app.disable('etag');
-    app.use(async (request, response, next) => {
-      using child = new ChildAbort(signal);
-      const onClose = (): void => child.abort(new Error('the client is gone'));
-      response.once('close', onClose);
-      const access = await checkAccess(request, authorize, { signal: child.signal });
-      response.off('close', onClose);
-      if (access.type === 'granted') {
-        next();
-        return;
-      }
-      if (access.code === 500 && !child.signal.aborted)
-        log.warn({ err: access.cause, path: request.path }, 'request could not be authorized');
-      sendText(response, access.code, access.body);
-    });
-    app.use(healthzRoutes(this.#options));
-    app.use(podsRoutes(this.#options));
-    app.use(logsRoutes({ ...this.#options, signal }));
-    app.use((_request, response) => sendText(response, 404, '404 page not found\n'));
-    app.use(answerFailure(log));
-    return app;
-  }
-}
-
-/** Express hands over what a route threw, and its own complaints about malformed paths (which carry a status). */
-function answerFailure(log: Pick<Logger, 'error'>): ErrorRequestHandler {
-  return (error: unknown, request, response, _next) => {
-    const isClientError =
-      error instanceof URIError || (error instanceof Error && 'status' in error && error.status === 400);
-    if (!isClientError) log.error({ err: error, path: request.path }, 'request failed');
-    if (response.headersSent) response.destroy();
-    else if (isClientError) sendText(response, 400, 'Bad Request');
-    else sendText(response, 500, 'Internal Server Error');
-  };
 }

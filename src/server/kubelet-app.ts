@@ -1,0 +1,75 @@
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import type { Logger } from '../telemetry/logger.ts';
+import { ChildAbort } from '../util/abort.ts';
+import { type AccessPolicy, checkAccess } from './auth.ts';
+import { DEBUG_DISABLED, debugDisabled } from './debug-handlers.ts';
+import { pathOf, sendText } from './reply.ts';
+import { type HealthzDeps, healthzRoutes } from './routes/healthz.ts';
+import { type LogsDeps, logsRoutes } from './routes/logs.ts';
+import { type PodsDeps, podsRoutes } from './routes/pods.ts';
+
+export interface KubeletAppOptions extends HealthzDeps, PodsDeps, Omit<LogsDeps, 'log'> {
+  /** Absent: everybody is let in, to the little that the read-only port shows. */
+  readonly access?: AccessPolicy;
+  /** `enableDebuggingHandlers`, default true; always off without `access`. */
+  readonly debugging?: boolean;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+/** Every plain request of the kubelet's HTTP API (reference 11.2); upgrades never reach it. */
+export function kubeletApp(options: KubeletAppOptions): Express {
+  const { log, access, debugging = true } = options;
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  if (access !== undefined) app.use(onlyAllowed(access, options));
+  // What the read-only port shows too:
+  app.use(healthzRoutes(options));
+  app.use(podsRoutes(options));
+  if (access !== undefined && debugging) {
+    app.use(logsRoutes(options));
+  } else {
+    app.use(debuggingDisabled);
+  }
+  app.use((_request, response) => sendText(response, 404, '404 page not found\n'));
+  app.use(answerFailure(log));
+  return app;
+}
+
+function onlyAllowed(access: AccessPolicy, { log, signal }: Pick<KubeletAppOptions, 'log' | 'signal'>): RequestHandler {
+  return async (request, response, next) => {
+    using child = new ChildAbort(signal);
+    const onClose = (): void => child.abort(new Error('the client is gone'));
+    response.once('close', onClose);
+    const decision = await checkAccess(request, access, { signal: child.signal });
+    response.off('close', onClose);
+    if (decision.type === 'granted') {
+      next();
+      return;
+    }
+    if (decision.cause !== undefined && !child.signal.aborted)
+      log.warn({ err: decision.cause, path: request.path }, 'request could not be authorized');
+    sendText(response, decision.code, decision.body);
+  };
+}
+
+const debuggingDisabled: RequestHandler = (request, response, next) => {
+  if (!debugDisabled(pathOf(request))) {
+    next();
+    return;
+  }
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  sendText(response, DEBUG_DISABLED.code, DEBUG_DISABLED.body);
+};
+
+/** Express hands over what a route threw, and its own complaints about malformed paths (which carry a status). */
+function answerFailure(log: Pick<Logger, 'error'>): ErrorRequestHandler {
+  return (error: unknown, request, response, _next) => {
+    const isClientError =
+      error instanceof URIError || (error instanceof Error && 'status' in error && error.status === 400);
+    if (!isClientError) log.error({ err: error, path: request.path }, 'request failed');
+    if (response.headersSent) response.destroy();
+    else if (isClientError) sendText(response, 400, 'Bad Request');
+    else sendText(response, 500, 'Internal Server Error');
+  };
+}
