@@ -25,6 +25,7 @@ import type {
   SecuritySpec,
   VolumeSpec,
 } from './spec.ts';
+import type { StatsFacet } from './stats.ts';
 import type { AttachFacet, DialFacet, ExecFacet, FileFacet, LogFacet } from './streams.ts';
 
 /**
@@ -107,6 +108,7 @@ interface ProviderBase {
   readonly attach?: AttachFacet;
   readonly dial?: DialFacet;
   readonly files?: FileFacet;
+  readonly stats?: StatsFacet;
 
   /**
    * Replaces the content of a `files` volume of a live pod (rotated token, edited ConfigMap). A container sees the
