@@ -1,6 +1,6 @@
 import type { PodUid, Provider } from '../providers/contract/index.ts';
+import { makeAccessPolicy } from './access-policy.ts';
 import type { Config, NodeConfig } from './config/config.ts';
-import { NodeAuthorizer } from './kube/authz.ts';
 import type { ApiClient } from './kube/client.ts';
 import { EventRecorder } from './kube/events.ts';
 import { LeaseApi, NodeApi, watchNode } from './kube/nodes.ts';
@@ -111,9 +111,9 @@ export class VirtualNode {
   }
 
   #makeServer(): KubeletServer {
-    const { node, provider, client, clock, log } = this.#options;
+    const { node, provider, client, clock, random, log, signal } = this.#options;
     const { desired, pleg, workers } = this.pods;
-    const authorizer = new NodeAuthorizer(client, node.name, clock);
+    const access = makeAccessPolicy({ client, nodeName: node.name, clock, random, signal });
     return new KubeletServer({
       nodeName: node.name,
       address: node.address,
@@ -121,7 +121,7 @@ export class VirtualNode {
       hosts: [node.name, ...node.nodeIPs],
       ...(node.tls === undefined ? {} : { tls: node.tls }),
       ...(node.clientCaFile === undefined ? {} : { clientCaFile: node.clientCaFile }),
-      authorize: (user, access, options) => authorizer.allowed(user, access, options),
+      ...access,
       checks: this.checks,
       pods: function* () {
         for (const { pod, stop } of desired.all()) if (stop?.type !== 'removed') yield pod;

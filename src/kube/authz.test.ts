@@ -17,7 +17,18 @@ function make(answers: (boolean | Error)[]) {
     return { status: { allowed: answer } };
   };
   // One generic method stands in for the whole client.
-  return { clock, asked, authorizer: new NodeAuthorizer({ request } as Requester, 'n', clock) };
+  return {
+    clock,
+    asked,
+    authorizer: new NodeAuthorizer({
+      client: { request } as Requester,
+      nodeName: 'n',
+      allowedMs: 300_000,
+      deniedMs: 30_000,
+      clock,
+      random: () => 0,
+    }),
+  };
 }
 
 describe('authorization of the kubelet API (reference 11.12)', () => {
@@ -53,6 +64,28 @@ describe('authorization of the kubelet API (reference 11.12)', () => {
     const { authorizer } = make([new Error('away'), true]);
     await expect(authorizer.allowed(user, access, { signal })).rejects.toThrow('away');
     expect(await authorizer.allowed(user, access, { signal })).toBe(true);
+  });
+
+  it('hands on what a token says about its user, and tells users apart by it', async () => {
+    const { authorizer, asked } = make([true, false]);
+    const account = { ...user, uid: 'u-1', extra: { 'authentication.kubernetes.io/pod-name': ['p'] } };
+    expect(await authorizer.allowed(account, access, { signal })).toBe(true);
+    expect(await authorizer.allowed({ ...account, uid: 'u-2' }, access, { signal })).toBe(false);
+    expect(asked[0]).toMatchObject({ spec: { uid: 'u-1', extra: account.extra } });
+  });
+
+  it('does not believe an answer that contradicts itself', async () => {
+    const request = () => Promise.resolve({ status: { allowed: true, denied: true } });
+    const authorizer = new NodeAuthorizer({
+      // One generic method stands in for the whole client.
+      client: { request } as unknown as Requester,
+      nodeName: 'n',
+      allowedMs: 1,
+      deniedMs: 1,
+      clock: new FakeClock(),
+      random: () => 0,
+    });
+    await expect(authorizer.allowed(user, access, { signal })).rejects.toThrow('both allows and denies');
   });
 
   it('tells users, groups, verbs and subresources apart', async () => {

@@ -1,11 +1,15 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '../util/clock.ts';
 import { Lru } from '../util/lru.ts';
 import type { Requester } from './client.ts';
+import { askWithRetries } from './review-retry.ts';
 
 /** Who asks, as a client certificate or a token says. */
 export interface ReviewedUser {
   readonly name: string;
   readonly groups: readonly string[];
+  readonly uid?: string;
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface NodeAccess {
@@ -13,54 +17,64 @@ export interface NodeAccess {
   readonly subresource: string;
 }
 
-/** How long an answer counts (reference 11.12: cacheAuthorizedTTL, cacheUnauthorizedTTL). */
-const ALLOWED_MS = 300_000;
-const DENIED_MS = 30_000;
 /** Answers kept; whoever makes up names beyond that only makes the API server be asked again. */
-const CACHE_LIMIT = 1_000;
+const CACHE_LIMIT = 8_192;
 
-/** Asks the API server whether a user may do something with this node, as a kubelet in mode Webhook does. */
+export interface NodeAuthorizerOptions {
+  readonly client: Requester;
+  readonly nodeName: string;
+  /** How long a yes counts (`authorization.webhook.cacheAuthorizedTTL`); 0: not at all. */
+  readonly allowedMs: number;
+  /** How long a no counts (`authorization.webhook.cacheUnauthorizedTTL`); 0: not at all. */
+  readonly deniedMs: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+interface AccessReviewAnswer {
+  readonly status?: { readonly allowed?: boolean; readonly denied?: boolean };
+}
+
+/** Asks the API server whether a user may do something with this node, as a kubelet in mode Webhook does (reference 11.12). */
 export class NodeAuthorizer {
-  readonly #client: Requester;
-  readonly #nodeName: string;
-  readonly #clock: Clock;
+  readonly #options: NodeAuthorizerOptions;
   readonly #answers = new Lru<string, { readonly allowed: boolean; readonly untilMs: number }>(CACHE_LIMIT);
 
-  constructor(client: Requester, nodeName: string, clock: Clock) {
-    this.#client = client;
-    this.#nodeName = nodeName;
-    this.#clock = clock;
+  constructor(options: NodeAuthorizerOptions) {
+    this.#options = options;
   }
 
-  /** Rejects when the API server cannot be asked: that is neither yes nor no. */
+  /** Rejects when the API server cannot be asked: that is neither yes nor no, and is not kept. */
   async allowed(
     user: ReviewedUser,
     access: NodeAccess,
     { signal }: { readonly signal: AbortSignal },
   ): Promise<boolean> {
-    const key = JSON.stringify([user.name, user.groups, access.verb, access.subresource]);
-    const nowMs = this.#clock.now();
+    const { clock, random, allowedMs, deniedMs } = this.#options;
+    const spec = this.#spec(user, access);
+    // A hash, so that long names do not make the cache large.
+    const key = createHash('sha256').update(JSON.stringify(spec)).digest('base64');
     const known = this.#answers.get(key);
-    if (known !== undefined && nowMs < known.untilMs) return known.allowed;
-    const allowed = await this.#ask(user, access, signal);
-    this.#answers.set(key, { allowed, untilMs: nowMs + (allowed ? ALLOWED_MS : DENIED_MS) });
+    if (known !== undefined && clock.now() < known.untilMs) return known.allowed;
+    const { status } = await askWithRetries(() => this.#ask(spec, signal), { clock, random, signal });
+    const allowed = status?.allowed === true;
+    if (allowed && status.denied === true) throw new Error('the API server both allows and denies an access');
+    const keepMs = allowed ? allowedMs : deniedMs;
+    if (keepMs > 0) this.#answers.set(key, { allowed, untilMs: clock.now() + keepMs });
     return allowed;
   }
 
-  async #ask(user: ReviewedUser, { verb, subresource }: NodeAccess, signal: AbortSignal): Promise<boolean> {
-    const resourceAttributes = { verb, version: 'v1', resource: 'nodes', subresource, name: this.#nodeName };
-    const review = await this.#client.request<{
-      readonly status?: { readonly allowed?: boolean; readonly denied?: boolean };
-    }>({
+  #spec({ name, groups, uid, extra }: ReviewedUser, { verb, subresource }: NodeAccess): object {
+    const resourceAttributes = { verb, version: 'v1', resource: 'nodes', subresource, name: this.#options.nodeName };
+    return { user: name, groups, ...(uid && { uid }), ...(extra && { extra }), resourceAttributes };
+  }
+
+  #ask(spec: object, signal: AbortSignal): Promise<AccessReviewAnswer> {
+    return this.#options.client.request<AccessReviewAnswer>({
       method: 'POST',
       path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
-      body: {
-        apiVersion: 'authorization.k8s.io/v1',
-        kind: 'SubjectAccessReview',
-        spec: { user: user.name, groups: user.groups, resourceAttributes },
-      },
+      body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec },
       signal,
     });
-    return review.status?.allowed === true && review.status.denied !== true;
   }
 }
