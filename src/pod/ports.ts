@@ -84,6 +84,11 @@ export interface ProbeControl extends ProbeStore {
    * later ones follow incarnations, ask a not-ready container's readiness at once, and end what is over (reference 4.2).
    */
   sync(input: ProbeInput): void;
+  /**
+   * Which incarnations there are: told before the status of a step is computed, so that the first one after a restart of this
+   * process already goes by what the API server has (reference 4.8). Starts nothing; `sync` includes it.
+   */
+  observe(pod: Pod, observed: ObservedPod | undefined): void;
   /** Ends all probes of the pod and forgets their results. */
   forget(uid: PodUid): void;
 }
