@@ -20,6 +20,7 @@ import type { ExecutorDeps } from './pod/executor-deps.ts';
 import { planContainers } from './pod/plan/containers.ts';
 import { planUnit } from './pod/plan/unit.ts';
 import { Workers } from './pod/workers.ts';
+import { Prober } from './probes/prober.ts';
 import { ContainerConfigError } from './spec/config-error.ts';
 import { buildContainer } from './spec/container.ts';
 import { podDns } from './spec/dns.ts';
@@ -65,7 +66,18 @@ export class PodStack {
     this.desired = new DesiredPods(notify);
     this.pleg = new Pleg({ provider, clock, random, log, notify, onRecovered: () => this.workers.retryNow() });
     this.writer = new StatusWriter({ pods: new PodApi(client), clock, log, signal, random });
-    const deps = this.#executorDeps();
+    const probes = new Prober({
+      ...(provider.exec === undefined ? {} : { exec: provider.exec }),
+      ...(provider.dial === undefined ? {} : { dial: provider.dial }),
+      events: options.events,
+      notify,
+      processStartMs: clock.now(),
+      clock,
+      random,
+      log,
+      signal,
+    });
+    const deps = this.#executorDeps(probes);
     const executor = new Executor(deps);
     this.workers = new Workers({
       desired: this.desired,
@@ -75,6 +87,7 @@ export class PodStack {
       execute: (action, turn) => executor.run(action, turn),
       status: this.writer,
       volumes: deps.volumes,
+      probes,
       facts,
       maxBackoffMs: options.config.maxRestartBackoffMs,
       admit: (pod, others) => this.#admit(pod, others),
@@ -128,7 +141,7 @@ export class PodStack {
     this.desired.put(pod);
   }
 
-  #executorDeps(): ExecutorDeps {
+  #executorDeps(probes: Prober): ExecutorDeps {
     const { provider, client, clock, random, log, signal, events, services, facts, config } = this.#options;
     const objects = new ObjectCache({
       client,
@@ -148,6 +161,7 @@ export class PodStack {
       events,
       status: this.writer,
       services,
+      probes,
       facts,
       volumes: new Volumes({
         clock,

@@ -34,3 +34,8 @@ function matchesRestartRule(container: Container, exitCode: number): boolean {
   });
   return rule?.action === 'Restart' || rule?.action === 'RestartAllContainers';
 }
+
+/** Whether a container that we killed for its health starts again, whatever its exit code (reference 4.3). */
+export function restartsOnFailure(pod: Pod, container: Container): boolean {
+  return (container.restartPolicy ?? restartPolicy(pod)) !== 'Never';
+}

@@ -51,13 +51,19 @@ export class Executor {
       case 'launchPod':
         return this.#launch.launch(this.#pods(), action.attempt, turn);
       case 'stopPod':
-        return this.#stopPod(action.graceSeconds, turn);
+        return this.#stopPod(action, turn);
       case 'removePod':
         return this.#drive(() => this.#pods().removePod(uid, options));
       case 'showBackOff':
         return this.#showBackOff(action.container, action.finishedAtMs, turn);
+      case 'showStopped':
+        await this.#flush(turn);
+        turn.memory = { ...turn.memory, stoppedShown: true };
+        return;
       case 'writeFinalStatus':
-        return this.#writeFinalStatus(turn);
+        await this.#flush(turn);
+        turn.memory = { ...turn.memory, finalWritten: true };
+        return;
       case 'deleteObject': {
         await this.#deps.status.remove(podOf(turn.snapshot), options);
         turn.memory = { ...turn.memory, deletedAtMs: this.#deps.clock.now() };
@@ -67,6 +73,7 @@ export class Executor {
         this.#deps.status.forget(uid);
         volumes.forget(uid);
         this.#deps.images.forget(uid);
+        this.#deps.probes.forget(uid);
         this.#deps.forget(uid);
         turn.forgotten = true;
         return;
@@ -97,7 +104,7 @@ export class Executor {
     }
   }
 
-  async #stopContainer({ container, attempt, graceSeconds, why }: StopAction, turn: Turn): Promise<void> {
+  async #stopContainer({ container, attempt, graceSeconds, why, restart }: StopAction, turn: Turn): Promise<void> {
     const { snapshot, signal } = turn;
     const nowMs = this.#deps.clock.now();
     const key = stopKey(container, attempt);
@@ -109,19 +116,25 @@ export class Executor {
       await this.#drive(() => this.#containers().stopContainer(ref, { graceSeconds }, { signal }));
     }
     const deadlineMs = Math.min(pending?.deadlineMs ?? Number.POSITIVE_INFINITY, nowMs + graceSeconds * 1000);
-    const stop = { deadlineMs, graceSeconds, ...(graceSeconds === 0 ? { killedAtMs: nowMs } : {}) };
+    const stop = {
+      deadlineMs,
+      graceSeconds,
+      ...(graceSeconds === 0 ? { killedAtMs: nowMs } : {}),
+      ...(restart === undefined ? {} : { restart }),
+    };
     turn.memory = { ...turn.memory, stops: withEntry(turn.memory.stops, key, stop) };
   }
 
-  async #stopPod(graceSeconds: number, turn: Turn): Promise<void> {
+  async #stopPod({ graceSeconds, why, restart }: Extract<Action, { type: 'stopPod' }>, turn: Turn): Promise<void> {
     const { snapshot, signal } = turn;
     const key = stopKey(UNIT, snapshot.observed?.attempt ?? 0);
     if (!turn.memory.stops.has(key)) {
       for (const { name, state } of snapshot.observed?.containers ?? [])
-        if (state.status === 'running') this.#killing(name, snapshot.pod);
+        if (state.status === 'running') this.#killing(name, snapshot.pod, why?.get(name));
     }
     await this.#drive(() => this.#pods().stopPod(snapshot.uid, { graceSeconds }, { signal }));
-    const stop = { graceSeconds, deadlineMs: this.#deps.clock.now() + graceSeconds * 1000 };
+    const deadlineMs = this.#deps.clock.now() + graceSeconds * 1000;
+    const stop = { graceSeconds, deadlineMs, ...(restart === undefined ? {} : { restart }) };
     turn.memory = { ...turn.memory, stops: withEntry(turn.memory.stops, key, stop) };
   }
 
@@ -151,9 +164,8 @@ export class Executor {
     }
   }
 
-  async #writeFinalStatus(turn: Turn): Promise<void> {
+  async #flush(turn: Turn): Promise<void> {
     const { status } = turn.memory;
     if (status !== undefined) await this.#deps.status.flush(podOf(turn.snapshot), status, { signal: turn.signal });
-    turn.memory = { ...turn.memory, finalWritten: true };
   }
 }

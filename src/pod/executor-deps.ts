@@ -2,7 +2,7 @@ import type { PodUid, Provider } from '../../providers/contract/index.ts';
 import type { NodeFacts } from '../model/stores.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Clock } from '../util/clock.ts';
-import type { EventSink, ImageSource, ServiceSource, StatusSink, VolumeSource } from './ports.ts';
+import type { EventSink, ImageSource, ProbeControl, ServiceSource, StatusSink, VolumeSource } from './ports.ts';
 
 export interface ExecutorDeps {
   readonly provider: Provider;
@@ -11,6 +11,7 @@ export interface ExecutorDeps {
   readonly volumes: VolumeSource;
   readonly images: ImageSource & { forget(uid: PodUid): void };
   readonly services: ServiceSource;
+  readonly probes: Pick<ProbeControl, 'forget'>;
   readonly facts: () => NodeFacts | undefined;
   readonly settings: PodSettings;
   /** Bounds driving calls across pods: a backend is not asked for a hundred things at once. */

@@ -15,10 +15,11 @@ import type { ExecutorDeps } from './executor-deps.ts';
 import { isOutage, startFailure } from './failure.ts';
 import type { ContainerAction } from './plan/actions.ts';
 import { type StartFailure, withEntry } from './plan/memory.ts';
+import { backoffFromMs } from './plan/restart.ts';
 import { stopKey } from './plan/snapshot.ts';
 import { VolumeError } from './ports.ts';
 import type { SandboxStep } from './sandbox.ts';
-import { advanceBackoff, containerOf, containerPath, lastExitMs, podOf, type Turn } from './turn.ts';
+import { advanceBackoff, containerOf, containerPath, podOf, type Turn } from './turn.ts';
 
 type StartAction = Extract<ContainerAction, { type: 'startContainer' }>;
 
@@ -63,7 +64,7 @@ export class StartStep {
       if (isAbortError(error, turn.signal) || isOutage(error)) throw error;
       this.#failed(pod, name, attempt, error, turn);
     }
-    advanceBackoff(turn, name, lastExitMs(turn.snapshot, name), this.#deps.clock.now());
+    advanceBackoff(turn, name, backoffFromMs(turn.snapshot, name), this.#deps.clock.now());
   }
 
   #build(pod: Pod, name: string, attempt: number, turn: Turn, image: PulledImage | undefined): ContainerSpec {

@@ -1,7 +1,7 @@
 import type { Container, Pod } from '../model/pod.ts';
 import { type PodMemory, withEntry } from './plan/memory.ts';
 import { nextBackoff } from './plan/restart.ts';
-import { incarnations, type Snapshot } from './plan/snapshot.ts';
+import type { Snapshot } from './plan/snapshot.ts';
 
 /** What an executor sees and changes while it runs the actions of one plan. */
 export interface Turn {
@@ -27,12 +27,6 @@ export function advanceBackoff(turn: Turn, container: string, finishedAtMs: numb
   if (finishedAtMs === undefined) return;
   const next = nextBackoff(turn.memory.backoffs.get(container), finishedAtMs, nowMs, turn.snapshot.maxBackoffMs);
   turn.memory = { ...turn.memory, backoffs: withEntry(turn.memory.backoffs, container, next) };
-}
-
-/** When the newest incarnation ended, if it has. */
-export function lastExitMs({ observed }: Snapshot, container: string): number | undefined {
-  const state = incarnations(observed, container)[0]?.state;
-  return state?.status === 'exited' ? state.finishedAt.getTime() : undefined;
 }
 
 export function containerOf(pod: Pod, name: string): Container {

@@ -12,7 +12,8 @@ import type { Action, Plan } from './plan/actions.ts';
 import { EMPTY_MEMORY, type PodMemory, setBack } from './plan/memory.ts';
 import { type Snapshot, stopKey } from './plan/snapshot.ts';
 import { waitingReasons } from './plan/waiting.ts';
-import type { StatusSink, VolumeSource } from './ports.ts';
+import type { ProbeControl, StatusSink, VolumeSource } from './ports.ts';
+import { probeView, unhealthyContainers } from './probe-view.ts';
 import type { Turn } from './turn.ts';
 
 /** Back-off of a whole turn whose backend or API server is away. */
@@ -33,6 +34,7 @@ export interface WorkerDeps {
   readonly execute: (action: Action, turn: Turn) => Promise<void>;
   readonly status: StatusSink;
   readonly volumes: Pick<VolumeSource, 'refreshAt'>;
+  readonly probes: ProbeControl;
   readonly facts: () => NodeFacts | undefined;
   readonly maxBackoffMs: number;
   readonly clock: Clock;
@@ -165,18 +167,20 @@ export class PodWorker {
   }
 
   #snapshot(): Snapshot {
-    const { desired, observed, volumes, maxBackoffMs } = this.#deps;
+    const { desired, observed, volumes, probes, maxBackoffMs } = this.#deps;
     const nowMs = this.#now();
     const entry = desired.get(this.#uid);
+    const seen = observed.get(this.#uid)?.pod;
     return {
       uid: this.#uid,
       pod: entry?.pod,
       stop: entry === undefined ? ORPHAN_STOP : entry.stop,
-      observed: observed.get(this.#uid)?.pod,
+      observed: seen,
       memory: this.#memory,
       nowMs,
       refreshAtMs: volumes.refreshAt(this.#uid),
-      changed: entry === undefined ? NONE : changedContainers(entry.pod, observed.get(this.#uid)?.pod),
+      changed: entry === undefined ? NONE : changedContainers(entry.pod, seen),
+      unhealthy: unhealthyContainers(probes, seen),
       maxBackoffMs,
     };
   }
@@ -184,10 +188,17 @@ export class PodWorker {
   /** Computes the pod's status from the same snapshot and hands it to the writer; nothing is written for an object that is gone. */
   #report(snapshot: Snapshot, next: Plan): void {
     const { pod, stop } = snapshot;
-    if (pod === undefined || stop?.type === 'removed') return;
+    if (pod === undefined || stop?.type === 'removed') {
+      this.#deps.probes.forget(this.#uid);
+      return;
+    }
+    const probed = this.#memory.admission?.type === 'accepted';
+    if (probed) this.#deps.probes.observe(pod, snapshot.observed);
     const status = this.#compute({ ...snapshot, pod }, next.finished === true);
     this.#memory = { ...this.#memory, status };
-    this.#deps.status.submit(pod, status);
+    if (probed) this.#deps.probes.sync({ pod, observed: snapshot.observed, status, stopping: stop !== undefined });
+    // Killed for its health and started again in one go: the moment between is not shown, as on the kubelet (oracle case 054).
+    if (!next.actions.some((action) => startsAfterKill(snapshot, action))) this.#deps.status.submit(pod, status);
   }
 
   /**
@@ -213,8 +224,7 @@ export class PodWorker {
       observed,
       previous: memory.status ?? pod.status ?? {},
       waiting: waitingReasons(snapshot),
-      // Probes come with the prober: until then a running container is started and ready (reference 1.4).
-      probes: { started: () => true, ready: () => true },
+      probes: probeView(this.#deps.probes, this.#uid),
       host: this.#deps.facts(),
       nowMs,
       finished,
@@ -226,6 +236,7 @@ export class PodWorker {
 
 function touchesBackend(action: Action): boolean {
   switch (action.type) {
+    case 'showStopped':
     case 'pullImage':
     case 'refreshVolumes':
     case 'showBackOff':
@@ -236,6 +247,11 @@ function touchesBackend(action: Action): boolean {
     default:
       return true;
   }
+}
+
+function startsAfterKill({ memory }: Snapshot, action: Action): boolean {
+  if (action.type !== 'startContainer') return false;
+  return memory.stops.get(stopKey(action.container, action.attempt - 1))?.restart?.type === 'unhealthy';
 }
 
 function withoutRetry({ retry: _, ...memory }: PodMemory): PodMemory {

@@ -23,6 +23,7 @@ import type { ImageSource, StatusSink, VolumeSource } from '../pod/ports.ts';
 import { Workers } from '../pod/workers.ts';
 import { makeNodeFacts } from './builders.ts';
 import { FakeClock, settle } from './fake-clock.ts';
+import { FakeProbes } from './fake-probes.ts';
 import { recordedLog } from './recorded-log.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -44,6 +45,7 @@ export class Harness {
   readonly clock = new FakeClock();
   readonly backend = new FakeBackend(this.clock, parseConfig({}));
   readonly objects = new Map<PodUid, Pod>();
+  readonly probes = new FakeProbes();
   /** `reason c: message` of every event, in order. */
   readonly events: string[] = [];
   /** Every status that was submitted and differs from the one before. */
@@ -177,6 +179,7 @@ export class Harness {
       volumes,
       images: this.#images(provider),
       services: { forNamespace: () => [] },
+      probes: this.probes,
       facts: () => this.facts,
       settings: { clusterDns: ['10.96.0.10'], clusterDomain: 'cluster.local', maxRestartBackoffMs: 300_000 },
       limit: (call) => call(),
@@ -194,6 +197,7 @@ export class Harness {
       execute: (action, turn) => executor.run(action, turn),
       status: deps.status,
       volumes,
+      probes: this.probes,
       facts: deps.facts,
       maxBackoffMs: 300_000,
       admit: this.#options.admit ?? (() => undefined),

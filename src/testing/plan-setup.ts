@@ -19,6 +19,7 @@ export function snapshot(overrides: Partial<Snapshot> = {}): Snapshot {
     nowMs: NOW,
     refreshAtMs: undefined,
     changed: new Set(),
+    unhealthy: new Map(),
     maxBackoffMs: 300_000,
     ...overrides,
   };

@@ -16,11 +16,26 @@ export interface StopAction {
   readonly graceSeconds: number;
   /** Words of the Killing event where the pod itself goes on. */
   readonly why?: string;
+  /** The container starts again afterwards, whatever its policy says of the way it ended. */
+  readonly restart?: RestartCause;
 }
+
+/** Why a container was stopped only to be started again: its definition changed, or a probe has given it up. */
+export type RestartCause =
+  | { readonly type: 'changed' }
+  /** `exitBeforeMs`: when the run before had ended; the back-off of the restart counts from there (plan/restart.ts). */
+  | { readonly type: 'unhealthy'; readonly exitBeforeMs?: number };
 
 type UnitAction =
   | { readonly type: 'launchPod'; readonly attempt: number }
-  | { readonly type: 'stopPod'; readonly graceSeconds: number }
+  | {
+      readonly type: 'stopPod';
+      readonly graceSeconds: number;
+      /** Killing events of the containers for which the unit is stopped, where the pod itself goes on. */
+      readonly why?: ReadonlyMap<string, string>;
+      /** The unit is launched again afterwards, whatever the policies say of how its containers ended. */
+      readonly restart?: RestartCause;
+    }
   | { readonly type: 'removePod' };
 
 /** Steps that do not depend on how the backend is driven. */
@@ -28,6 +43,8 @@ type CommonAction =
   | { readonly type: 'refreshVolumes' }
   /** Shows CrashLoopBackOff: event and waiting reason, once per exit. */
   | { readonly type: 'showBackOff'; readonly container: string; readonly finishedAtMs: number }
+  /** Waits until the API server has seen the pod with everything stopped, before its phase becomes terminal (oracle cases 055, 142). */
+  | { readonly type: 'showStopped' }
   /** Waits until the API server has acknowledged the terminal status (reference 1.10.3: PATCH first, then DELETE). */
   | { readonly type: 'writeFinalStatus' }
   | { readonly type: 'deleteObject' }

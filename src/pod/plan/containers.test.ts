@@ -156,9 +156,10 @@ describe('a pod that should run', () => {
         attempt: 0,
         graceSeconds: 30,
         why: 'Container c definition changed, will be restarted',
+        restart: { type: 'changed' },
       },
     ]);
-    const stops = new Map([['c#0', { deadlineMs: NOW, graceSeconds: 30 }]]);
+    const stops = new Map([['c#0', { deadlineMs: NOW, graceSeconds: 30, restart: { type: 'changed' as const } }]]);
     const dead = sandbox(makeObservedContainer('c', exited(0)));
     expect(actions({ pod: never, observed: dead, changed, memory: { ...READY, stops } })).toEqual([
       'pull c',

@@ -1,10 +1,10 @@
 import type { ObservedContainer } from '../../../providers/contract/index.ts';
 import { type Container, isTerminalPhase, type Pod } from '../../model/pod.ts';
-import { shouldRestart } from '../../model/restart.ts';
-import { type Action, earliest, type Plan, plan } from './actions.ts';
-import { restartAtMs } from './restart.ts';
+import { restartsOnFailure, shouldRestart } from '../../model/restart.ts';
+import { type Action, earliest, type Plan, plan, type RestartCause } from './actions.ts';
+import { backoffFromMs, restartAtMs } from './restart.ts';
 import { incarnations, mayRun, nextAttempt, type Snapshot, statusOf, stopKey, volumesDueAtMs } from './snapshot.ts';
-import { afterStop, type Stops, stopContainer, stopContainers } from './stop.ts';
+import { afterStop, type StopCause, stopContainer, stopContainers } from './stop.ts';
 
 /** Dead incarnations kept per container, for lastState and `logs --previous` (reference 7.9). */
 const KEEP_DEAD = 1;
@@ -22,14 +22,24 @@ export function planContainers(snapshot: Snapshot): Plan {
   if (pod === undefined || stop !== undefined || memory.admission?.type === 'rejected') return planEnd(snapshot);
   if (isTerminalPhase(statusOf(snapshot).phase)) return planEnd(snapshot);
   const wanted = pod.spec.containers.map((container) => assess(snapshot, pod, container));
-  if (wanted.every((need) => need.type === 'done')) return planEnd(snapshot);
+  // A container that a probe has given up and that may not restart takes the pod along when it was the last one.
+  if (wanted.every(endsWithIt)) return planEnd(snapshot);
   return planRun(snapshot, pod, wanted);
+}
+
+function endsWithIt(need: Need): boolean {
+  return need.type === 'done' || (need.type === 'stop' && need.cause.restart === undefined);
 }
 
 type Need =
   | { readonly type: 'keep' }
-  /** Runs from an outdated definition: it is stopped and started anew, whatever the restart policy (reference 0.3). */
-  | { readonly type: 'replace'; readonly container: ObservedContainer }
+  /** Runs from an outdated definition, or a probe has given it up: it is stopped, and mostly started anew (reference 0.3, 4.3). */
+  | {
+      readonly type: 'stop';
+      readonly container: ObservedContainer;
+      readonly graceSeconds: number;
+      readonly cause: StopCause;
+    }
   | { readonly type: 'done' }
   | {
       readonly type: 'start';
@@ -52,18 +62,47 @@ function assess(snapshot: Snapshot, pod: Pod, container: Container): Need {
     case 'running':
     case 'waiting':
     case 'unknown':
-      return snapshot.changed.has(name) && mayRun(last) ? { type: 'replace', container: last } : { type: 'keep' };
+      return (mayRun(last) ? assessRunning(snapshot, pod, container, last) : undefined) ?? { type: 'keep' };
     case 'created':
       return { type: 'start', container: name, attempt: last.attempt, last };
     case 'exited':
-      if (!wasReplaced(snapshot, last) && !shouldRestart(pod, container, last.state.exitCode)) return { type: 'done' };
+      if (restartCause(snapshot, last) === undefined && !shouldRestart(pod, container, last.state.exitCode))
+        return { type: 'done' };
       return { type: 'start', container: name, attempt: nextAttempt(snapshot, name), last };
   }
 }
 
-/** We stopped it for its definition: it starts anew at once, whatever its policy says about exits. */
-function wasReplaced({ changed, memory }: Snapshot, { name, attempt }: ObservedContainer): boolean {
-  return changed.has(name) && memory.stops.has(stopKey(name, attempt));
+/** Undefined: it goes on. */
+function assessRunning(snapshot: Snapshot, pod: Pod, container: Container, last: ObservedContainer): Need | undefined {
+  const { name } = container;
+  const podGrace = pod.spec.terminationGracePeriodSeconds ?? 0;
+  const pending = snapshot.memory.stops.get(stopKey(name, last.attempt));
+  if (pending !== undefined) {
+    // What was begun goes on, also when its reason is gone meanwhile.
+    const { graceSeconds, restart } = pending;
+    return { type: 'stop', container: last, graceSeconds, cause: restart === undefined ? {} : { restart } };
+  }
+  if (snapshot.changed.has(name)) {
+    const why = `Container ${name} definition changed, will be restarted`;
+    return { type: 'stop', container: last, graceSeconds: podGrace, cause: { why, restart: { type: 'changed' } } };
+  }
+  const failure = snapshot.unhealthy.get(stopKey(name, last.attempt));
+  if (failure === undefined) return undefined;
+  const why = `Container ${name} failed ${failure.probe} probe`;
+  const restarts = restartsOnFailure(pod, container);
+  const before = incarnations(snapshot.observed, name)[1]?.state;
+  const exitBefore = before?.status === 'exited' ? { exitBeforeMs: before.finishedAt.getTime() } : {};
+  return {
+    type: 'stop',
+    container: last,
+    graceSeconds: failure.graceSeconds ?? podGrace,
+    cause: restarts ? { why: `${why}, will be restarted`, restart: { type: 'unhealthy', ...exitBefore } } : { why },
+  };
+}
+
+/** We stopped it only to start it again, whatever its policy says about exits. */
+function restartCause({ memory }: Snapshot, { name, attempt }: ObservedContainer): RestartCause | undefined {
+  return memory.stops.get(stopKey(name, attempt))?.restart;
 }
 
 function planEnd(snapshot: Snapshot): Plan {
@@ -89,8 +128,11 @@ function planRun(snapshot: Snapshot, pod: Pod, needs: readonly Need[]): Plan {
   if (refreshAtMs !== undefined && nowMs >= refreshAtMs) actions.push({ type: 'refreshVolumes' });
   else wakeAtMs = refreshAtMs;
   for (const need of needs) {
-    if (need.type !== 'start' && need.type !== 'replace') continue;
-    const step = need.type === 'start' ? planStart(snapshot, need) : planReplace(snapshot, pod, need.container);
+    if (need.type !== 'start' && need.type !== 'stop') continue;
+    const step =
+      need.type === 'start'
+        ? planStart(snapshot, need)
+        : stopContainer(snapshot, need.container, need.graceSeconds, need.cause);
     actions.push(...step.actions);
     wakeAtMs = earliest(wakeAtMs, step.wakeAtMs);
   }
@@ -98,16 +140,11 @@ function planRun(snapshot: Snapshot, pod: Pod, needs: readonly Need[]): Plan {
   return plan(actions, wakeAtMs);
 }
 
-function planReplace(snapshot: Snapshot, pod: Pod, container: ObservedContainer): Stops {
-  const why = `Container ${container.name} definition changed, will be restarted`;
-  return stopContainer(snapshot, container, pod.spec.terminationGracePeriodSeconds ?? 0, why);
-}
-
 function planStart(snapshot: Snapshot, need: Extract<Need, { type: 'start' }>): Plan {
   const { memory, nowMs } = snapshot;
   const { container, attempt, last } = need;
-  if (last?.state.status === 'exited' && !wasReplaced(snapshot, last)) {
-    const finishedAtMs = last.state.finishedAt.getTime();
+  const finishedAtMs = backoffFromMs(snapshot, container);
+  if (finishedAtMs !== undefined) {
     const backoff = memory.backoffs.get(container);
     const atMs = restartAtMs(backoff, finishedAtMs);
     if (atMs !== undefined && nowMs < atMs) {

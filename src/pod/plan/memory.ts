@@ -1,6 +1,7 @@
 import type { VolumeSpec } from '../../../providers/contract/index.ts';
 import type { Rejection } from '../../model/intent.ts';
 import type { PodStatus } from '../../model/pod.ts';
+import type { RestartCause } from './actions.ts';
 
 /**
  * What a worker knows beyond the stores and may forget in a crash: then back-off clocks start again at 10 s and a stop is
@@ -22,6 +23,8 @@ export interface PodMemory {
   readonly volumes?: readonly VolumeSpec[];
   /** Some volume content may be outdated (an object changed, or the process is new). */
   readonly volumesDirty: boolean;
+  /** The API server has seen the pod stopped, but not ended yet. */
+  readonly stoppedShown?: true;
   /** The terminal status is acknowledged by the API server. */
   readonly finalWritten: boolean;
   /** When the final delete of the API object was answered. */
@@ -56,6 +59,7 @@ export interface PendingStop {
   readonly graceSeconds: number;
   /** When the kill was asked for. */
   readonly killedAtMs?: number;
+  readonly restart?: RestartCause;
 }
 
 export const EMPTY_MEMORY: PodMemory = {

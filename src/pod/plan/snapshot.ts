@@ -1,6 +1,7 @@
 import type { ObservedContainer, ObservedPod, PodUid } from '../../../providers/contract/index.ts';
 import type { StopIntent } from '../../model/intent.ts';
 import type { Pod, PodStatus } from '../../model/pod.ts';
+import type { ProbeFailure } from '../../model/stores.ts';
 import type { PodMemory } from './memory.ts';
 
 /** The frozen input of one planning step. Nothing here changes while a plan is made. */
@@ -17,6 +18,8 @@ export interface Snapshot {
   readonly refreshAtMs: number | undefined;
   /** Containers whose newest incarnation was made from another image than the spec has now (reference 0.3: container hash). */
   readonly changed: ReadonlySet<string>;
+  /** Running incarnations that liveness or startup probes have given up, by `name#attempt` (reference 4.3). */
+  readonly unhealthy: ReadonlyMap<string, ProbeFailure>;
   /** Longest crash-loop delay (KubeletConfiguration crashLoopBackOff.maxContainerRestartPeriod). */
   readonly maxBackoffMs: number;
 }

@@ -1,7 +1,8 @@
 import type { ObservedContainer } from '../../../providers/contract/index.ts';
-import { earliest, type Plan, type StopAction } from './actions.ts';
+import { isTerminalPhase } from '../../model/pod.ts';
+import { earliest, type Plan, type RestartCause, type StopAction } from './actions.ts';
 import type { PendingStop } from './memory.ts';
-import { mayRun, type Snapshot, stopKey } from './snapshot.ts';
+import { mayRun, type Snapshot, statusOf, stopKey } from './snapshot.ts';
 
 /** The kubelet never gives a container less than this (reference 2.10). */
 const MINIMUM_GRACE_SECONDS = 2;
@@ -21,16 +22,23 @@ export function stopContainers(snapshot: Snapshot): Stops {
   return merge(running.map((container) => stopContainer(snapshot, container, graceOf(snapshot))));
 }
 
-/** The same for one container; `why` is told where the pod itself goes on. */
+/** What is special about a stop of one container of a pod that goes on. */
+export interface StopCause {
+  /** Words of the Killing event, while it is not told yet. */
+  readonly why?: string;
+  readonly restart?: RestartCause;
+}
+
+/** The same for one container. */
 export function stopContainer(
   snapshot: Snapshot,
   { name, attempt }: ObservedContainer,
   grace: number,
-  why?: string,
+  cause?: StopCause,
 ): Stops {
   const graceSeconds = Math.max(MINIMUM_GRACE_SECONDS, grace);
   const pending = snapshot.memory.stops.get(stopKey(name, attempt));
-  const action = { type: 'stopContainer', container: name, attempt, ...(why === undefined ? {} : { why }) } as const;
+  const action = { type: 'stopContainer', container: name, attempt, ...cause } as const;
   if (pending === undefined || isHurried(snapshot, pending, graceSeconds)) {
     return { actions: [{ ...action, graceSeconds }], wakeAtMs: undefined };
   }
@@ -65,7 +73,10 @@ function merge(stops: readonly Stops[]): Stops {
  */
 export function afterStop(snapshot: Snapshot, remove: 'removeSandbox' | 'removePod'): Plan {
   const { stop, observed, memory, nowMs } = snapshot;
-  if (stop === undefined) return { actions: [], finished: true };
+  if (stop === undefined) {
+    // We stopped what was left of a pod that ends by itself: the kubelet shows that first, and the end at its next sync.
+    return showsStopped(snapshot) ? { actions: [{ type: 'showStopped' }] } : { actions: [], finished: true };
+  }
   if (stop.type === 'delete' && !memory.finalWritten)
     return { actions: [{ type: 'writeFinalStatus' }], finished: true };
   if (observed !== undefined) return { actions: [{ type: remove }], finished: true };
@@ -74,4 +85,10 @@ export function afterStop(snapshot: Snapshot, remove: 'removeSandbox' | 'removeP
   const againAtMs = (memory.deletedAtMs ?? Number.NEGATIVE_INFINITY) + DELETE_AGAIN_MS;
   if (nowMs < againAtMs) return { actions: [], wakeAtMs: againAtMs, finished: true };
   return { actions: [{ type: 'deleteObject' }], finished: true };
+}
+
+function showsStopped(snapshot: Snapshot): boolean {
+  const { observed, memory } = snapshot;
+  if (observed === undefined || memory.stoppedShown || isTerminalPhase(statusOf(snapshot).phase)) return false;
+  return [...memory.stops.values()].some(({ restart }) => restart === undefined);
 }

@@ -1,7 +1,7 @@
 import type { ObservedPod } from '../../../providers/contract/index.ts';
 import { isTerminalPhase, type Pod } from '../../model/pod.ts';
-import { shouldRestart } from '../../model/restart.ts';
-import { type Plan, plan } from './actions.ts';
+import { restartsOnFailure, shouldRestart } from '../../model/restart.ts';
+import { type Action, type Plan, plan } from './actions.ts';
 import { restartAtMs } from './restart.ts';
 import { incarnations, mayRun, type Snapshot, statusOf, stopKey, volumesDueAtMs } from './snapshot.ts';
 import { afterStop, graceOf, isHurried, KILL_AGAIN_MS } from './stop.ts';
@@ -20,13 +20,16 @@ export function planUnit(snapshot: Snapshot): Plan {
   if (over) return planEnd(snapshot);
   if (observed === undefined) return planLaunch(snapshot, 0);
   if (observed.state !== 'stopped') {
+    const given = planGivenUp(snapshot, pod, observed);
+    if (given !== undefined) return given;
     const refreshAtMs = volumesDueAtMs(snapshot);
     return refreshAtMs !== undefined && nowMs >= refreshAtMs
       ? plan([{ type: 'refreshVolumes' }])
       : plan([], refreshAtMs);
   }
   // A stopped unit of a backend that restarts containers by itself has ended for good, unless the policy is Always.
-  if (!wantsRelaunch(pod, observed)) return planEnd(snapshot);
+  const givenUp = memory.stops.get(stopKey(UNIT, observed.attempt))?.restart !== undefined;
+  if (!givenUp && !wantsRelaunch(pod, observed)) return planEnd(snapshot);
   const finishedAtMs = lastUnitExitMs(observed) ?? nowMs;
   const backoff = memory.backoffs.get(UNIT);
   const atMs = restartAtMs(backoff, finishedAtMs);
@@ -45,15 +48,48 @@ function planLaunch({ memory, nowMs }: Snapshot, attempt: number): Plan {
   return plan([{ type: 'launchPod', attempt }]);
 }
 
+/**
+ * A probe has given a container up: no container of this backend can be stopped alone, so the unit stops, and is launched anew where
+ * the container may restart. Undefined: nothing of the kind.
+ */
+function planGivenUp(snapshot: Snapshot, pod: Pod, observed: ObservedPod): Plan | undefined {
+  const pending = snapshot.memory.stops.get(stopKey(UNIT, observed.attempt));
+  if (pending !== undefined) return planStopUnit(snapshot, observed, pending.graceSeconds);
+  const given = pod.spec.containers.flatMap((container) => {
+    const last = incarnations(observed, container.name)[0];
+    const failure = last && snapshot.unhealthy.get(stopKey(last.name, last.attempt));
+    if (failure === undefined) return [];
+    const restarts = restartsOnFailure(pod, container);
+    const why = `Container ${container.name} failed ${failure.probe} probe${restarts ? ', will be restarted' : ''}`;
+    return [{ name: container.name, restarts, why, grace: failure.graceSeconds ?? graceOf(snapshot) }];
+  });
+  if (given.length === 0) return undefined;
+  const why = new Map(given.map((one) => [one.name, one.why]));
+  const restarts = given.some((one) => one.restarts);
+  const graceSeconds = Math.max(...given.map(({ grace }) => grace));
+  return planStopUnit(snapshot, observed, graceSeconds, {
+    why,
+    ...(restarts && { restart: { type: 'unhealthy' as const } }),
+  });
+}
+
 function planEnd(snapshot: Snapshot): Plan {
-  const { observed, memory, nowMs } = snapshot;
-  const running = observed !== undefined && observed.state !== 'stopped';
-  if (!running) return afterStop(snapshot, 'removePod');
-  const graceSeconds = graceOf(snapshot);
+  const { observed } = snapshot;
+  if (observed === undefined || observed.state === 'stopped') return afterStop(snapshot, 'removePod');
+  return planStopUnit(snapshot, observed, graceOf(snapshot));
+}
+
+function planStopUnit(
+  snapshot: Snapshot,
+  observed: ObservedPod,
+  graceSeconds: number,
+  cause: Pick<Extract<Action, { type: 'stopPod' }>, 'why' | 'restart'> = {},
+): Plan {
+  const { memory, nowMs } = snapshot;
   const pending = memory.stops.get(stopKey(UNIT, observed.attempt));
   // The backend keeps the time of a pod-level stop; a smaller grace is passed on (contract: StopRequest).
   if (pending === undefined || isHurried(snapshot, pending, graceSeconds))
-    return plan([{ type: 'stopPod', graceSeconds }]);
+    return plan([{ type: 'stopPod', graceSeconds, ...cause }]);
   // A request that was lost on the backend's side must not keep the pod forever.
   const againAtMs = pending.deadlineMs + KILL_AGAIN_MS;
   return nowMs < againAtMs ? plan([], againAtMs) : plan([{ type: 'stopPod', graceSeconds: 0 }]);

@@ -7,8 +7,23 @@ export const KUBELET_NOTES: Readonly<Record<string, string>> = {
   healthzPort: 'Its port; 0 turns it off.',
   tlsCertFile: 'Serving certificate of the kubelet API. Without one a certificate is made at start, signed by itself.',
   tlsPrivateKeyFile: 'Its key.',
+  readOnlyPort:
+    'Plain HTTP without authentication on `address`: `/pods`, `/stats`, `/metrics`, `/healthz`. 0, the default, turns it off.',
+  'authentication.anonymous.enabled':
+    'Whether a request without credentials is that of `system:anonymous`. Default false.',
+  'authentication.webhook.enabled': 'Whether bearer tokens name users, by TokenReview. Default true.',
+  'authentication.webhook.cacheTTL': 'How long the answers count, yes and no. Default 2m.',
   'authentication.x509.clientCAFile':
-    'Client certificates signed by an authority in this file are let in. Without one nobody is.',
+    'Client certificates signed by an authority in this file name users. Without it none does.',
+  'authorization.mode':
+    '`AlwaysAllow` lets every user do everything; it is refused without the flag `--allow-open-kubelet-api`. Default Webhook.',
+  'authorization.webhook.cacheAuthorizedTTL': 'How long a yes of a SubjectAccessReview counts. Default 5m.',
+  'authorization.webhook.cacheUnauthorizedTTL': 'How long a no counts. Default 30s.',
+  enableDebuggingHandlers:
+    'exec, attach, port-forward, run, container logs, `/runningpods`, `/configz`, `/debug`, `/logs`. Default true.',
+  enableProfilingHandler: '`/debug/pprof`. Default true.',
+  enableDebugFlagsHandler: '`/debug/flags/v`. Default true.',
+  enableSystemLogHandler: '`/logs/`, files of this machine. Default false, unlike the kubelet.',
   clusterDNS: 'DNS servers of pods with dnsPolicy ClusterFirst. The first three are used.',
   clusterDomain: 'DNS domain of the cluster, for the search list of these pods.',
   maxPods: 'Pods at the same time.',
@@ -44,6 +59,8 @@ export const OUTRIGGER_NOTES: Readonly<Record<string, string>> = {
   'nodes[].taints': 'Taints at creation, instead of the default one; an empty list is none.',
   'nodes[].address': 'Where its kubelet API listens.',
   'nodes[].port': 'Its port. If several nodes are listed the default is 0, any free one.',
+  'nodes[].readOnlyPort': 'Its read-only port.',
+  'nodes[].systemLogDir': 'Folder that `/logs/` shows, if `enableSystemLogHandler` is true. Default `/var/log`.',
   'nodes[].tlsCertFile': 'Serving certificate of this node.',
   'nodes[].tlsPrivateKeyFile': 'Its key.',
   'nodes[].maxPods': 'Pods at the same time on this node.',

@@ -1,0 +1,27 @@
+import type { ObservedPod, PodUid } from '../../providers/contract/index.ts';
+import type { ProbeFailure, ProbeStore } from '../model/stores.ts';
+import type { ProbeView } from '../status/containers.ts';
+import { mayRun, stopKey } from './plan/snapshot.ts';
+
+/** What the status wants to know of one pod's probes. */
+export function probeView(probes: ProbeStore, uid: PodUid): ProbeView {
+  return {
+    started: (container, attempt) => probes.started(uid, container, attempt),
+    ready: (container, attempt) => probes.ready(uid, container, attempt),
+  };
+}
+
+/** Running incarnations that are to be killed for their health, by `name#attempt`. */
+export function unhealthyContainers(
+  probes: ProbeStore,
+  observed: ObservedPod | undefined,
+): ReadonlyMap<string, ProbeFailure> {
+  const failures = new Map<string, ProbeFailure>();
+  if (observed === undefined) return failures;
+  for (const container of observed.containers) {
+    if (!mayRun(container)) continue;
+    const failure = probes.failure(observed.pod.uid, container.name, container.attempt);
+    if (failure !== undefined) failures.set(stopKey(container.name, container.attempt), failure);
+  }
+  return failures;
+}
