@@ -111,9 +111,10 @@ export class VirtualNode {
   }
 
   #makeServer(): KubeletServer {
-    const { node, provider, client, clock, random, log, signal } = this.#options;
+    const { config, node, provider, client, clock, random, log, signal } = this.#options;
     const { desired, pleg, workers } = this.pods;
-    const access = makeAccessPolicy({ client, nodeName: node.name, clock, random, signal });
+    const { access, debug } = config;
+    const policy = makeAccessPolicy({ client, nodeName: node.name, access, clock, random, signal });
     return new KubeletServer({
       nodeName: node.name,
       address: node.address,
@@ -121,7 +122,8 @@ export class VirtualNode {
       hosts: [node.name, ...node.nodeIPs],
       ...(node.tls === undefined ? {} : { tls: node.tls }),
       ...(node.clientCaFile === undefined ? {} : { clientCaFile: node.clientCaFile }),
-      ...access,
+      ...policy,
+      debugging: debug.handlers,
       checks: this.checks,
       pods: function* () {
         for (const { pod, stop } of desired.all()) if (stop?.type !== 'removed') yield pod;

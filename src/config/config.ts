@@ -15,6 +15,18 @@ export interface Config {
   };
   /** Plain HTTP /healthz of the whole process (`healthzBindAddress`, `healthzPort`): 127.0.0.1:10248; port 0 turns it off. */
   readonly healthz: { readonly address: string; readonly port: number };
+  readonly access: AccessConfig;
+  /** What the kubelet API shows beside what the cluster needs; each but `handlers` only together with `handlers`. */
+  readonly debug: {
+    /** exec, attach, port-forward, logs, run, configz and the like (`enableDebuggingHandlers`), default true. */
+    readonly handlers: boolean;
+    /** `/debug/pprof` (`enableProfilingHandler`), default true. */
+    readonly profiling: boolean;
+    /** `/debug/flags/v` (`enableDebugFlagsHandler`), default true. */
+    readonly flags: boolean;
+    /** `/logs/` (`enableSystemLogHandler`), default false. */
+    readonly systemLogs: boolean;
+  };
   /** DNS servers of pods with dnsPolicy ClusterFirst (`clusterDNS`, `--cluster-dns`). Default none. */
   readonly clusterDns: readonly string[];
   /** Search domain of the cluster (`clusterDomain`, `--cluster-domain`). Default "". */
@@ -39,6 +51,20 @@ export interface Config {
   readonly podPidsLimit?: number;
   /** At least one. Names, ports and pod networks do not collide. */
   readonly nodes: readonly NodeConfig[];
+}
+
+/** Who is let in at the kubelet API, and how long the API server's answers about that count. */
+export interface AccessConfig {
+  /** A request without credentials is that of system:anonymous (`authentication.anonymous.enabled`), default false. */
+  readonly anonymous: boolean;
+  /** Bearer tokens by TokenReview (`authentication.webhook`), default on, answers count 120 000. */
+  readonly tokens: { readonly enabled: boolean; readonly cacheMs: number };
+  /** By SubjectAccessReview, or not at all (`authorization`), default Webhook, a yes counts 300 000 and a no 30 000. */
+  readonly authorization: {
+    readonly mode: 'Webhook' | 'AlwaysAllow';
+    readonly allowedMs: number;
+    readonly deniedMs: number;
+  };
 }
 
 export interface NodeStatusConfig {
@@ -68,9 +94,13 @@ export interface NodeConfig {
   readonly address: string;
   /** Port of the kubelet API, default 10250 (0 where several nodes are listed); 0 takes any free port. */
   readonly port: number;
+  /** Plain HTTP for everybody, with what the kubelet shows there (`--read-only-port`); 0, the default, turns it off. */
+  readonly readOnlyPort: number;
+  /** Folder that `/logs/` shows (`systemLogDir`), default /var/log; only with `debug.systemLogs`. */
+  readonly systemLogDir: string;
   /** Serving certificate (`--tls-cert-file`, `--tls-private-key-file`); absent: one is made at start, signed by itself. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string };
-  /** Client certificates signed by this CA are let in (`--client-ca-file`); absent: nobody is. */
+  /** Client certificates signed by this CA are users (`--client-ca-file`); absent: no client certificate is. */
   readonly clientCaFile?: string;
   /** Whether to create the Node object (`--register-node`), default true; false waits for somebody to create it. */
   readonly register: boolean;

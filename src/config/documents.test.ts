@@ -63,10 +63,7 @@ crashLoopBackOff: { maxContainerRestartPeriod: 1m30s }`,
 
   it.each([
     ['evictionHard: {}', 'c.yaml: KubeletConfiguration.evictionHard: not supported yet'],
-    [
-      'authentication: { anonymous: { enabled: false } }',
-      'c.yaml: KubeletConfiguration.authentication.anonymous: not supported yet',
-    ],
+    ['authentication: { oidc: {} }', 'c.yaml: KubeletConfiguration.authentication.oidc: unknown field'],
     ['prot: 5', 'c.yaml: KubeletConfiguration.prot: unknown field'],
     ['port: "x"', 'c.yaml: KubeletConfiguration.port: "x" must be a whole number from 0 to 65535'],
     [

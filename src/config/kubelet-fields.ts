@@ -3,10 +3,9 @@
  * a feature that starts to use one moves it to schema.ts.
  */
 export const UNSUPPORTED_KUBELET_FIELDS: ReadonlySet<string> = new Set(
-  `enableServer readOnlyPort staticPodPath staticPodURL staticPodURLHeader podLogsDir syncFrequency fileCheckFrequency
+  `enableServer staticPodPath staticPodURL staticPodURLHeader podLogsDir syncFrequency fileCheckFrequency
   httpCheckFrequency tlsCipherSuites tlsMinVersion tlsCurvePreferences rotateCertificates serverTLSBootstrap
-  authentication.anonymous authentication.webhook authorization enableDebuggingHandlers enableProfilingHandler
-  enableDebugFlagsHandler enableSystemLogHandler enableSystemLogQuery resolvConf streamingConnectionIdleTimeout
+  enableSystemLogQuery resolvConf streamingConnectionIdleTimeout
   imageMinimumGCAge imageMaximumGCAge imageGCHighThresholdPercent imageGCLowThresholdPercent volumeStatsAggPeriod
   runtimeRequestTimeout kubeAPIQPS kubeAPIBurst contentType evictionHard evictionSoft evictionSoftGracePeriod
   evictionMinimumReclaim evictionPressureTransitionPeriod evictionMaxPodGracePeriod mergeDefaultEvictionSettings

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { UsageError } from '../util/errors.ts';
+import { accessFields, buildAccess } from './access.ts';
 import type { Config } from './config.ts';
 import { type ConfigDocuments, parseConfigDocuments } from './documents.ts';
 import { given, type LoadEnvironment, read } from './environment.ts';
@@ -20,6 +21,14 @@ export async function loadConfig(texts: FlagTexts, environment: LoadEnvironment)
     ...(given(flags.context) && { context: flags.context }),
     log: { format: flags['log-format'] ?? 'json', verbosity: flags.v ?? 2 },
     healthz: { address: kubelet.healthzBindAddress ?? '127.0.0.1', port: kubelet.healthzPort ?? 10248 },
+    access: buildAccess(kubelet, flags),
+    debug: {
+      handlers: kubelet.enableDebuggingHandlers ?? true,
+      profiling: kubelet.enableProfilingHandler ?? true,
+      flags: kubelet.enableDebugFlagsHandler ?? true,
+      // Off, unlike the kubelet's: these are the logs of the machine this runs on, which is not the node.
+      systemLogs: kubelet.enableSystemLogHandler ?? false,
+    },
     clusterDns: kubelet.clusterDNS ?? [],
     clusterDomain: kubelet.clusterDomain ?? '',
     nodeStatus: {
@@ -70,19 +79,27 @@ function resolveFiles(kubelet: KubeletDocument, path: string | undefined): Kubel
     ...kubelet,
     ...(given(kubelet.tlsCertFile) && { tlsCertFile: resolve(base, kubelet.tlsCertFile) }),
     ...(given(kubelet.tlsPrivateKeyFile) && { tlsPrivateKeyFile: resolve(base, kubelet.tlsPrivateKeyFile) }),
-    ...(given(clientCAFile) && { authentication: { x509: { clientCAFile: resolve(base, clientCAFile) } } }),
+    ...(given(clientCAFile) && {
+      authentication: { ...kubelet.authentication, x509: { clientCAFile: resolve(base, clientCAFile) } },
+    }),
   };
 }
 
 /** A flag replaces the field of the same meaning. Those of one node are applied in nodes.ts, where they beat its entry too. */
 function withFlags(kubelet: KubeletDocument, flags: Flags, cwd: string): KubeletDocument {
+  const { authentication, authorization } = accessFields(kubelet, flags);
   return {
     ...kubelet,
+    authorization,
+    authentication: {
+      ...authentication,
+      ...(given(flags['client-ca-file']) && { x509: { clientCAFile: resolve(cwd, flags['client-ca-file']) } }),
+    },
+    ...(flags['enable-debugging-handlers'] !== undefined && {
+      enableDebuggingHandlers: flags['enable-debugging-handlers'],
+    }),
     ...(flags['healthz-port'] !== undefined && { healthzPort: flags['healthz-port'] }),
     ...(flags['register-node'] !== undefined && { registerNode: flags['register-node'] }),
-    ...(given(flags['client-ca-file']) && {
-      authentication: { x509: { clientCAFile: resolve(cwd, flags['client-ca-file']) } },
-    }),
     ...(flags['cluster-dns'] !== undefined && { clusterDNS: flags['cluster-dns'] }),
     ...(flags['cluster-domain'] !== undefined && { clusterDomain: flags['cluster-domain'] }),
   };

@@ -5,11 +5,19 @@ import type { Config, NodeConfig } from './config.ts';
 /** Refuses nodes of one process that would get in each other's way, naming both. */
 export function checkNodes({ nodes, healthz }: Pick<Config, 'nodes' | 'healthz'>): void {
   nodes.forEach((node, index) => {
-    const where = `node ${node.name}: port ${node.port}`;
-    if (sameListener(node, healthz)) throw new UsageError(`${where} is also the port of /healthz (--healthz-port)`);
     for (const other of nodes.slice(0, index)) {
       if (other.name === node.name) throw new UsageError(`nodes: two nodes have the name ${node.name}`);
-      if (sameListener(node, other)) throw new UsageError(`${where} is also the port of node ${other.name}`);
+    }
+    const taken = [
+      { ...healthz, what: 'the port of /healthz (--healthz-port)' },
+      ...nodes.slice(0, index).flatMap((other) => listeners(other)),
+    ];
+    for (const listener of listeners(node)) {
+      const other = taken.find((one) => sameListener(listener, one));
+      if (other !== undefined) throw new UsageError(`node ${node.name}: port ${listener.port} is also ${other.what}`);
+      taken.push(listener);
+    }
+    for (const other of nodes.slice(0, index)) {
       if (networksOverlap(node, other)) {
         throw new UsageError(
           `node ${node.name}: podCIDR ${node.podCidr} overlaps podCIDR ${other.podCidr} of node ${other.name}`,
@@ -20,6 +28,13 @@ export function checkNodes({ nodes, healthz }: Pick<Config, 'nodes' | 'healthz'>
 }
 
 type Listener = Pick<NodeConfig, 'address' | 'port'>;
+
+function listeners({ name, address, port, readOnlyPort }: NodeConfig): (Listener & { readonly what: string })[] {
+  return [
+    { address, port, what: `the port of node ${name}` },
+    { address, port: readOnlyPort, what: `the read-only port of node ${name}` },
+  ];
+}
 
 /** Port 0 is any free one, or none. */
 function sameListener(a: Listener, b: Listener): boolean {

@@ -57,6 +57,8 @@ async function buildNode(entry: NodeEntry, alone: boolean, sources: NodeSources)
     ...(given(podCidr) && { podCidr }),
     address: flags.address ?? entry.address ?? kubelet.address ?? '0.0.0.0',
     port: flags.port ?? entry.port ?? kubelet.port ?? (alone ? 10250 : 0),
+    readOnlyPort: flags['read-only-port'] ?? entry.readOnlyPort ?? kubelet.readOnlyPort ?? 0,
+    systemLogDir: systemLogDir(entry, sources),
     ...(tls !== undefined && { tls }),
     ...(given(clientCaFile) && { clientCaFile }),
     register: kubelet.registerNode ?? true,
@@ -76,6 +78,10 @@ async function providerConfig(entry: NodeEntry, { flags, environment }: NodeSour
   const file = flags['provider-config'];
   if (!given(file)) return entry.providerConfig ?? {};
   return parseProviderConfig(file, await read('--provider-config', resolve(environment.cwd, file), environment));
+}
+
+function systemLogDir({ systemLogDir: folder }: NodeEntry, { file }: NodeSources): string {
+  return resolve(file.path === undefined ? '/' : dirname(file.path), given(folder) ? folder : '/var/log');
 }
 
 /** Certificate and key come from the same layer; one without the other is a mistake. */

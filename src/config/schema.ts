@@ -13,9 +13,29 @@ export const kubeletSchema = z.strictObject({
   healthzPort: field.port.optional(),
   tlsCertFile: field.text.optional(),
   tlsPrivateKeyFile: field.text.optional(),
+  readOnlyPort: field.port.optional(),
   authentication: z
-    .strictObject({ x509: z.strictObject({ clientCAFile: field.text.optional() }).optional() })
+    .strictObject({
+      anonymous: z.strictObject({ enabled: field.flag.optional() }).optional(),
+      webhook: z.strictObject({ enabled: field.flag.optional(), cacheTTL: field.duration(0).optional() }).optional(),
+      x509: z.strictObject({ clientCAFile: field.text.optional() }).optional(),
+    })
     .optional(),
+  authorization: z
+    .strictObject({
+      mode: field.authorizationMode.optional(),
+      webhook: z
+        .strictObject({
+          cacheAuthorizedTTL: field.duration(0).optional(),
+          cacheUnauthorizedTTL: field.duration(0).optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+  enableDebuggingHandlers: field.flag.optional(),
+  enableProfilingHandler: field.flag.optional(),
+  enableDebugFlagsHandler: field.flag.optional(),
+  enableSystemLogHandler: field.flag.optional(),
   clusterDNS: z.array(field.ip).optional(),
   clusterDomain: field.domain.optional(),
   maxPods: field.wholeNumber(1).optional(),
@@ -62,6 +82,8 @@ export const outriggerSchema = z.strictObject({
         taints: z.array(field.taint).optional(),
         address: field.ip.optional(),
         port: field.port.optional(),
+        readOnlyPort: field.port.optional(),
+        systemLogDir: field.text.optional(),
         tlsCertFile: field.text.optional(),
         tlsPrivateKeyFile: field.text.optional(),
         maxPods: field.wholeNumber(1).optional(),

@@ -15,6 +15,8 @@ const CONFIG: NodeConfig = {
   nodeIPs: [],
   address: '0.0.0.0',
   port: 10250,
+  readOnlyPort: 0,
+  systemLogDir: '/var/log',
   register: true,
   labels: { type: 'virtual-kubelet' },
   taints: [{ key: 'virtual-kubelet.io/provider', value: 'docker', effect: 'NoSchedule' }],
