@@ -7,8 +7,9 @@ import { pathOf, sendText } from './reply.ts';
 import { type HealthzDeps, healthzRoutes } from './routes/healthz.ts';
 import { type LogsDeps, logsRoutes } from './routes/logs.ts';
 import { type PodsDeps, podsRoutes } from './routes/pods.ts';
+import { type StatsDeps, statsRoutes } from './routes/stats.ts';
 
-export interface KubeletAppOptions extends HealthzDeps, PodsDeps, Omit<LogsDeps, 'log'> {
+export interface KubeletAppOptions extends HealthzDeps, PodsDeps, StatsDeps, Omit<LogsDeps, 'log'> {
   /** Absent: everybody is let in, to the little that the read-only port shows. */
   readonly access?: AccessPolicy;
   /** `enableDebuggingHandlers`, default true; always off without `access`. */
@@ -26,6 +27,7 @@ export function kubeletApp(options: KubeletAppOptions): Express {
   // What the read-only port shows too:
   app.use(healthzRoutes(options));
   app.use(podsRoutes(options));
+  app.use(statsRoutes(options));
   if (access !== undefined && debugging) {
     app.use(logsRoutes(options));
   } else {
