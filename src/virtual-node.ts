@@ -11,6 +11,9 @@ import type { NodeWatch } from './node/ports.ts';
 import { PodStack } from './pod-stack.ts';
 import type { HealthCheck } from './server/health.ts';
 import { KubeletServer } from './server/server.ts';
+import { NodeStats } from './stats/node-stats.ts';
+import { Sampler } from './stats/sampler.ts';
+import { selfUsage } from './stats/self-usage.ts';
 import type { Logger } from './telemetry/logger.ts';
 import { untilAborted } from './util/abort.ts';
 import type { Clock } from './util/clock.ts';
@@ -40,6 +43,8 @@ export class VirtualNode {
   readonly pods: PodStack;
   readonly #options: VirtualNodeOptions;
   readonly #events: EventRecorder;
+  /** Absent where the backend cannot measure. */
+  readonly #sampler: Sampler | undefined;
   #agent: NodeAgent | undefined;
 
   constructor(options: VirtualNodeOptions) {
@@ -60,6 +65,8 @@ export class VirtualNode {
       log,
       signal,
     });
+    if (provider.stats !== undefined)
+      this.#sampler = new Sampler({ facet: provider.stats, self: selfUsage, clock, random, log });
   }
 
   /** What `/healthz` asks of this node. */
@@ -87,7 +94,7 @@ export class VirtualNode {
       const { port } = await server.start();
       const agent = this.#makeAgent(port);
       this.#agent = agent;
-      await Promise.all([agent.run({ signal }), this.pods.run(), this.#open(agent)]);
+      await Promise.all([agent.run({ signal }), this.pods.run(), this.#sampler?.run({ signal }), this.#open(agent)]);
     } finally {
       this.pods.workers.close();
       await server.stop();
@@ -113,6 +120,7 @@ export class VirtualNode {
   #makeServer(): KubeletServer {
     const { config, node, provider, client, clock, random, log, signal } = this.#options;
     const { desired, pleg, workers } = this.pods;
+    const sampler = this.#sampler;
     const { access, debug } = config;
     const policy = makeAccessPolicy({ client, nodeName: node.name, access, clock, random, signal });
     return new KubeletServer({
@@ -132,6 +140,9 @@ export class VirtualNode {
       status: (uid: PodUid) => workers.status(uid),
       observed: pleg,
       ...(provider.logs === undefined ? {} : { logs: provider.logs }),
+      ...(sampler === undefined
+        ? {}
+        : { stats: new NodeStats({ nodeName: node.name, sampler, observed: pleg, desired }) }),
       clock,
       log,
     });
