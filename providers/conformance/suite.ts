@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { ContainerProvider, PodProvider, Provider } from '../contract/index.ts';
+import { attachCases } from './attach.ts';
 import type { Case } from './case.ts';
 import { containerContent } from './container-content.ts';
 import { containerDriving } from './container-driving.ts';
@@ -7,6 +8,7 @@ import { containerImages } from './container-images.ts';
 import { containerLogs } from './container-logs.ts';
 import { containerStopping } from './container-stopping.ts';
 import { containerVolumes } from './container-volumes.ts';
+import { execCases } from './exec.ts';
 import { type ConformanceHarness, NODE } from './harness.ts';
 import { observing } from './observing.ts';
 import { podDriving } from './pod-driving.ts';
@@ -59,6 +61,8 @@ export function conformance(
     };
 
     group('observing', observing, (provider) => provider);
+    group('running commands', execCases, (provider) => provider);
+    group('attaching', attachCases, (provider) => provider);
     if (kind === 'container') {
       group('driving containers', containerDriving, asContainerProvider);
       group('stopping and removing', containerStopping, asContainerProvider);

@@ -98,7 +98,7 @@ const CONTAINER = fields<Container>({
   terminationMessagePolicy: oneOf(['File']),
   securityContext: CONTAINER_SECURITY,
   stdin: supported,
-  stdinOnce: notYet('stdinOnce is'),
+  stdinOnce: supported,
   tty: supported,
 });
 

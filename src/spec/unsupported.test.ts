@@ -68,6 +68,13 @@ describe('a pod that asks only for what there is', () => {
     });
   });
 
+  it('may have a terminal, and input once or more than once', () => {
+    for (const stdinOnce of [false, true]) {
+      const containers = [makeContainer('c', { stdin: true, stdinOnce, tty: true })];
+      expect(check({ containers })).toBeUndefined();
+    }
+  });
+
   it('may say in so many words what is the case anyway', () => {
     const spec = {
       initContainers: [],
@@ -156,7 +163,6 @@ describe('a pod that asks for more', () => {
     ],
     [{ resources: { claims: [{ name: 'x' }] } }, 'resources.claims: resource claims are not supported yet'],
     [{ restartPolicy: 'Never' }, 'restartPolicy: a restart policy of a container is not supported yet'],
-    [{ stdinOnce: true }, 'stdinOnce: stdinOnce is not supported yet'],
     [{ terminationMessagePath: '/x' }, 'terminationMessagePath: "/x" is not supported yet'],
     [
       { terminationMessagePolicy: 'FallbackToLogsOnError' },
