@@ -1,0 +1,89 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as tlsConnect, type TLSSocket } from 'node:tls';
+import { untilAborted } from '../../util/abort.ts';
+import { MAX_OUTPUT_BYTES } from './attempt.ts';
+
+/** Far more than any server needs, far less than Go's 10 MiB: a thousand probes must not fill the memory. */
+export const MAX_HEADER_BYTES = 1024 * 1024;
+
+interface CallOptions {
+  readonly signal: AbortSignal;
+}
+
+/** TLS over an open stream. Certificates are not verified; the server's name is sent unless it is an address (as Go does). */
+export function startTls(stream: Duplex, host: string, { signal }: CallOptions): Promise<TLSSocket> {
+  const started = new Promise<TLSSocket>((resolve, reject) => {
+    const secure = tlsConnect({
+      socket: stream,
+      servername: isIP(host) === 0 ? host : '',
+      rejectUnauthorized: false,
+      ALPNProtocols: ['http/1.1'],
+      // Old keys and hashes are as good as any where nothing is verified.
+      ciphers: 'DEFAULT:@SECLEVEL=0',
+    });
+    secure.on('error', reject);
+    secure.on('close', () => reject(new Error('EOF')));
+    secure.once('secureConnect', () => resolve(secure));
+  });
+  return untilAborted(started, signal);
+}
+
+/** One GET over a stream of its own: the head of the answer. Who opened the stream destroys it. */
+export function exchange(
+  stream: Duplex,
+  target: string,
+  headers: readonly string[],
+  { signal }: CallOptions,
+): Promise<IncomingMessage> {
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    const request = httpRequest({
+      createConnection: () => stream,
+      method: 'GET',
+      path: target,
+      headers: [...headers],
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // Go is as lenient with servers.
+      insecureHTTPParser: true,
+    });
+    request.on('error', reject);
+    request.on('response', resolve);
+    // A server that switches protocols unasked has answered 101.
+    request.on('upgrade', resolve);
+    request.end();
+  });
+  return untilAborted(answered, signal);
+}
+
+export interface Body {
+  /** Of a longer one the beginning. */
+  readonly text: string;
+  /** It broke off. */
+  readonly error?: unknown;
+}
+
+/** Reads as much of the body as counts, and no more. */
+export async function readBody(response: IncomingMessage, { signal }: CallOptions): Promise<Body> {
+  const chunks: Buffer[] = [];
+  const read = new Promise<void>((resolve, reject) => {
+    let length = 0;
+    response.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length < MAX_OUTPUT_BYTES) return;
+      response.pause();
+      resolve();
+    });
+    response.on('end', resolve);
+    response.on('error', reject);
+    response.on('close', () => reject(new Error('unexpected EOF')));
+  });
+  const text = (): string => Buffer.concat(chunks).subarray(0, MAX_OUTPUT_BYTES).toString('utf8');
+  try {
+    await untilAborted(read, signal);
+    return { text: text() };
+  } catch (error: unknown) {
+    return { text: text(), error };
+  }
+}
