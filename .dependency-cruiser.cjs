@@ -48,9 +48,9 @@ module.exports = {
       name: 'peers-meet-in-app',
       comment: 'components know each other through model/stores.ts and pod/ports.ts; app.ts wires them',
       severity: 'error',
-      from: { path: '^src/(server|eviction|node|probes|pleg|images|volumes|pod|stats)/' },
+      from: { path: '^src/(server|eviction|node|probes|pleg|images|volumes|pod|stats|certificates)/' },
       to: {
-        path: '^src/(server|eviction|node|probes|pleg|images|volumes|pod|stats)/',
+        path: '^src/(server|eviction|node|probes|pleg|images|volumes|pod|stats|certificates)/',
         pathNot: ['^src/$1/', '^src/pod/ports\\.ts$'],
       },
     },

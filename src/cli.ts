@@ -64,6 +64,8 @@ function addFlags(command: Command): Command {
   const flags: readonly (readonly [syntax: string, description: string])[] = [
     ['--kubeconfig <file>', 'how to reach the API server (default: the service account of this pod)'],
     ['--context <name>', 'context of the kubeconfig (default: its current one)'],
+    ['--bootstrap-kubeconfig <file>', 'what to get a client certificate with while --kubeconfig has none'],
+    ['--rotate-certificates [bool]', 'renew the client certificate by itself (default: false)'],
     ['--config <file>', 'KubeletConfiguration and OutriggerConfiguration documents; flags win over them'],
     ['--provider <name>', 'backend that runs the pods (default: docker)'],
     ['--provider-config <file>', "the backend's own settings"],
@@ -82,8 +84,13 @@ function addFlags(command: Command): Command {
     ['--node-labels <k=v,...>', 'labels at creation; "key-" takes a default label away'],
     ['--provider-id <id>', 'spec.providerID of the node'],
     ['--pod-cidr <cidr>', 'pod network of the node (default: its spec.podCIDR)'],
-    ['--tls-cert-file <file>', 'serving certificate (default: self-signed)'],
+    ['--tls-cert-file <file>', 'serving certificate; this, or one of the two below'],
     ['--tls-private-key-file <file>', 'its key'],
+    ['--rotate-server-certificates [bool]', "serving certificate by CSR from the cluster's signer (default: false)"],
+    ['--self-signed-serving-certificate [bool]', 'one that nobody can verify is made and kept (default: false)'],
+    ['--tls-min-version <name>', 'VersionTLS12 or VersionTLS13 (default: VersionTLS12)'],
+    ['--tls-cipher-suites <name,...>', "Go's names of cipher suites of TLS 1.2 (default: the library's choice)"],
+    ['--cert-dir <folder>', 'certificates that are issued or made (default: /var/lib/outrigger/pki)'],
     ['--client-ca-file <file>', 'CA of client certificates that name a user (default: none does)'],
     ['--anonymous-auth [bool]', 'requests without credentials are those of system:anonymous (default: false)'],
     ['--authentication-token-webhook [bool]', 'bearer tokens, by TokenReview (default: true)'],
@@ -108,7 +115,14 @@ function addFlags(command: Command): Command {
 }
 
 /** A repeated list flag adds to the list, as Go's list flags do; for others the last one wins. */
-const LIST_FLAGS = ['node-labels', 'register-with-taints', 'cluster-dns', 'kube-reserved', 'system-reserved'];
+const LIST_FLAGS = [
+  'tls-cipher-suites',
+  'node-labels',
+  'register-with-taints',
+  'cluster-dns',
+  'kube-reserved',
+  'system-reserved',
+];
 
 function collect(this: void, value: string, previous: unknown): string {
   return typeof previous === 'string' ? `${previous}\n${value}` : value;

@@ -27,7 +27,7 @@ beforeEach(async () => {
   backend = new FakeBackend(clock, parseConfig({}));
   stop = new AbortController();
   const config = await loadConfig(
-    { provider: 'fake' },
+    { provider: 'fake', 'self-signed-serving-certificate': 'true' },
     { hostname: 'n', cwd: '/', readFile: () => Promise.reject(new Error('there are no files')) },
   );
   const [nodeConfig] = config.nodes;

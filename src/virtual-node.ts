@@ -8,13 +8,19 @@ import type { ServiceStore } from './kube/services.ts';
 import { NodeAgent } from './node/agent.ts';
 import type { PodNetworks } from './node/pod-networks.ts';
 import type { NodeWatch } from './node/ports.ts';
+import { podCounts } from './pod-counts.ts';
 import { PodStack } from './pod-stack.ts';
 import type { HealthCheck } from './server/health.ts';
 import { KubeletServer } from './server/server.ts';
+import type { ServingSource } from './server/tls-files.ts';
+import { openServing, type Serving } from './serving.ts';
 import { NodeStats } from './stats/node-stats.ts';
 import { Sampler } from './stats/sampler.ts';
 import { selfUsage } from './stats/self-usage.ts';
 import type { Logger } from './telemetry/logger.ts';
+import { instrumentProvider } from './telemetry/instrumented-provider.ts';
+import { NodeMetrics } from './telemetry/metrics/node-metrics.ts';
+import type { ProcessMetrics } from './telemetry/metrics/process-metrics.ts';
 import { untilAborted } from './util/abort.ts';
 import type { Clock } from './util/clock.ts';
 
@@ -31,6 +37,7 @@ export interface VirtualNodeOptions {
   /** Shared by all nodes of the process. */
   readonly client: ApiClient;
   readonly services: ServiceStore;
+  readonly processMetrics: ProcessMetrics;
   readonly networks: PodNetworks;
   readonly clock: Clock;
   readonly random: () => number;
@@ -41,6 +48,7 @@ export interface VirtualNodeOptions {
 /** One node and everything it owns. Several live in one process and share nothing but what the options name. */
 export class VirtualNode {
   readonly pods: PodStack;
+  readonly metrics: NodeMetrics;
   readonly #options: VirtualNodeOptions;
   readonly #events: EventRecorder;
   /** Absent where the backend cannot measure. */
@@ -48,8 +56,17 @@ export class VirtualNode {
   #agent: NodeAgent | undefined;
 
   constructor(options: VirtualNodeOptions) {
-    this.#options = options;
-    const { config, node, provider, client, services, clock, random, log, signal } = options;
+    this.metrics = new NodeMetrics({
+      nodeName: options.node.name,
+      counts: podCounts(() => this.pods),
+      checks: () => this.checks,
+      shared: options.processMetrics,
+    });
+    this.#options = {
+      ...options,
+      provider: instrumentProvider(options.provider, this.metrics.runtime, () => options.clock.now()),
+    };
+    const { config, node, provider, client, services, clock, random, log, signal } = this.#options;
     this.#events = new EventRecorder({ client, clock, log, random, nodeName: node.name, ...config.events });
     this.pods = new PodStack({
       nodeName: node.name,
@@ -63,6 +80,7 @@ export class VirtualNode {
       clock,
       random,
       log,
+      metrics: this.metrics,
       signal,
     });
     if (provider.stats !== undefined)
@@ -89,12 +107,19 @@ export class VirtualNode {
   /** Runs until the signal aborts; pods, Node and Lease stay as they are then. */
   async run(): Promise<void> {
     const { provider, log, signal } = this.#options;
-    const server = this.#makeServer();
+    const serving = await this.#openServing();
+    const server = this.#makeServer(serving.source);
     try {
       const { port } = await server.start();
       const agent = this.#makeAgent(port);
       this.#agent = agent;
-      await Promise.all([agent.run({ signal }), this.pods.run(), this.#sampler?.run({ signal }), this.#open(agent)]);
+      await Promise.all([
+        agent.run({ signal }),
+        this.pods.run(),
+        this.#sampler?.run({ signal }),
+        serving.certificate?.run({ signal }),
+        this.#open(agent),
+      ]);
     } finally {
       this.pods.workers.close();
       await server.stop();
@@ -117,22 +142,36 @@ export class VirtualNode {
     log.info({ pods: [...this.pods.desired.all()].length }, 'node is open for pods');
   }
 
-  #makeServer(): KubeletServer {
+  #openServing(): Promise<Serving> {
+    const { node } = this.#options;
+    return openServing({
+      ...this.#options,
+      addresses: () => this.#agent?.addresses ?? [],
+      event: (event) => {
+        const uid = this.#agent?.nodeUid;
+        if (uid !== undefined) this.#events.node(node.name, uid, event);
+      },
+    });
+  }
+
+  #makeServer(serving: ServingSource): KubeletServer {
     const { config, node, provider, client, clock, random, log, signal } = this.#options;
     const { desired, pleg, workers } = this.pods;
     const sampler = this.#sampler;
     const { access, debug } = config;
     const policy = makeAccessPolicy({ client, nodeName: node.name, access, clock, random, signal });
     return new KubeletServer({
-      nodeName: node.name,
       address: node.address,
       port: node.port,
-      hosts: [node.name, ...node.nodeIPs],
-      ...(node.tls === undefined ? {} : { tls: node.tls }),
+      serving,
+      tlsMinVersion: config.tls.minVersion,
+      ...(config.tls.ciphers === undefined ? {} : { tlsCiphers: config.tls.ciphers }),
       ...(node.clientCaFile === undefined ? {} : { clientCaFile: node.clientCaFile }),
       ...policy,
       debugging: debug.handlers,
       checks: this.checks,
+      metrics: this.metrics,
+      http: this.metrics.http,
       pods: function* () {
         for (const { pod, stop } of desired.all()) if (stop?.type !== 'removed') yield pod;
       },

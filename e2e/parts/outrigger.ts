@@ -18,7 +18,8 @@ export interface OutriggerOptions {
   readonly provider?: 'docker' | 'fake';
   /** What --provider-config holds. */
   readonly providerConfig?: object;
-  readonly serving?: { readonly certFile: string; readonly keyFile: string };
+  /** Files, or from the cluster's signer; signed by itself if not given. */
+  readonly serving?: { readonly certFile: string; readonly keyFile: string } | 'requested';
   readonly clientCaFile?: string;
   readonly nodeIp?: string;
   /** What Node runs, with options of its own; the sources by default, so that failures name their lines. */
@@ -97,11 +98,13 @@ export class Outrigger {
       `--node-ip=${this.#options.nodeIp ?? nodeAddress()}`,
       `--port=${this.port}`,
       `--healthz-port=${this.healthzPort}`,
+      `--cert-dir=${join(dir, 'pki', nodeName)}`,
       '-v=4',
     ];
     if (context !== undefined) flags.push(`--context=${context}`);
-    if (serving !== undefined)
-      flags.push(`--tls-cert-file=${serving.certFile}`, `--tls-private-key-file=${serving.keyFile}`);
+    if (serving === 'requested') flags.push('--rotate-server-certificates');
+    else if (serving === undefined) flags.push('--self-signed-serving-certificate');
+    else flags.push(`--tls-cert-file=${serving.certFile}`, `--tls-private-key-file=${serving.keyFile}`);
     if (clientCaFile !== undefined) flags.push(`--client-ca-file=${clientCaFile}`);
     if (providerConfig !== undefined) {
       const file = join(dir, `provider-${nodeName}.yaml`);
@@ -149,7 +152,7 @@ export class Outrigger {
   }
 }
 
-export interface NodeOptions extends Partial<Omit<OutriggerOptions, 'kubeconfig' | 'nodeName' | 'serving'>> {
+export interface NodeOptions extends Partial<Omit<OutriggerOptions, 'nodeName'>> {
   readonly plane: ControlPlaneAccess;
   readonly nodeName: string;
   /** Under which rights it runs; the kubelet's own if not given. */
@@ -159,14 +162,15 @@ export interface NodeOptions extends Partial<Omit<OutriggerOptions, 'kubeconfig'
 /** A node on a control plane of the test bed, with the certificates that `kubectl logs` needs. */
 export async function startNode({ plane, nodeName, identity = 'node', ...options }: NodeOptions): Promise<Outrigger> {
   const nodeIp = options.nodeIp ?? nodeAddress();
-  const kubeconfig = await (identity === 'node' ? plane.nodeKubeconfig(nodeName) : plane.serviceAccountKubeconfig());
   return await Outrigger.start({
     dir: join(plane.dir, 'nodes'),
     clientCaFile: plane.kubeletClientCaFile,
     ...options,
     nodeIp,
     nodeName,
-    kubeconfig,
-    serving: await plane.nodeServingCert(nodeName, [nodeIp]),
+    kubeconfig:
+      options.kubeconfig ??
+      (await (identity === 'node' ? plane.nodeKubeconfig(nodeName) : plane.serviceAccountKubeconfig())),
+    serving: options.serving ?? (await plane.nodeServingCert(nodeName, [nodeIp])),
   });
 }

@@ -7,6 +7,9 @@ export interface Config {
   readonly kubeconfig?: string;
   /** `--context` of the kubeconfig; absent: its current one. */
   readonly context?: string;
+  readonly clientCertificate: ClientCertificateConfig;
+  /** What stood on the command line, without dashes; shown at /flagz. */
+  readonly flags: Readonly<Record<string, string>>;
   readonly log: {
     /** `--log-format`, default json. */
     readonly format: 'json' | 'text';
@@ -15,6 +18,8 @@ export interface Config {
   };
   /** Plain HTTP /healthz of the whole process (`healthzBindAddress`, `healthzPort`): 127.0.0.1:10248; port 0 turns it off. */
   readonly healthz: { readonly address: string; readonly port: number };
+  /** Of the kubelet API (`tlsMinVersion`, `tlsCipherSuites`). */
+  readonly tls: TlsConfig;
   readonly access: AccessConfig;
   /** What the kubelet API shows beside what the cluster needs; each but `handlers` only together with `handlers`. */
   readonly debug: {
@@ -51,6 +56,34 @@ export interface Config {
   readonly podPidsLimit?: number;
   /** At least one. Names, ports and pod networks do not collide. */
   readonly nodes: readonly NodeConfig[];
+}
+
+export interface TlsConfig {
+  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+  /** OpenSSL's names, those of TLS 1.3 included; absent: the library's own choice. */
+  readonly ciphers?: readonly string[];
+}
+
+/** Where a node's serving certificate comes from (reference 13.3). */
+export type ServingConfig =
+  /** `tlsCertFile` and `tlsPrivateKeyFile`, followed when they change. */
+  | ({ readonly type: 'files' } & KeyFiles)
+  /** `serverTLSBootstrap`: the cluster's signer, once somebody approves; until then `initial`, if it fits the node. */
+  | { readonly type: 'requested'; readonly initial?: KeyFiles }
+  /** Asked for by `--self-signed-serving-certificate`: kept in `certDir`. */
+  | { readonly type: 'selfSigned' };
+
+export interface KeyFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** How the process comes to its identity at the API server (reference 13.1, 13.2). */
+export interface ClientCertificateConfig {
+  /** `--bootstrap-kubeconfig`: credentials to get the first certificate with. */
+  readonly bootstrapKubeconfig?: string;
+  /** `rotateCertificates`, default false. */
+  readonly rotate: boolean;
 }
 
 /** Who is let in at the kubelet API, and how long the API server's answers about that count. */
@@ -98,8 +131,9 @@ export interface NodeConfig {
   readonly readOnlyPort: number;
   /** Folder that `/logs/` shows (`systemLogDir`), default /var/log; only with `debug.systemLogs`. */
   readonly systemLogDir: string;
-  /** Serving certificate (`--tls-cert-file`, `--tls-private-key-file`); absent: one is made at start, signed by itself. */
-  readonly tls?: { readonly certFile: string; readonly keyFile: string };
+  readonly serving: ServingConfig;
+  /** Keys and certificates that are made or issued (`--cert-dir`), default /var/lib/outrigger/pki, with several nodes a folder each below it. */
+  readonly certDir: string;
   /** Client certificates signed by this CA are users (`--client-ca-file`); absent: no client certificate is. */
   readonly clientCaFile?: string;
   /** Whether to create the Node object (`--register-node`), default true; false waits for somebody to create it. */

@@ -40,7 +40,7 @@ crashLoopBackOff: { maxContainerRestartPeriod: 1m30s }`,
         {
           port: 11250,
           address: '127.0.0.1',
-          tls: { certFile: '/etc/o/tls.crt', keyFile: '/etc/o/tls.key' },
+          serving: { type: 'files', certFile: '/etc/o/tls.crt', keyFile: '/etc/o/tls.key' },
           clientCaFile: '/etc/o/tls.crt',
           maxPods: 20,
           podsPerCore: 4,

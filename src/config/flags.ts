@@ -41,6 +41,13 @@ const flagSchema = z.strictObject({
   'pod-cidr': field.podCidr.optional(),
   'tls-cert-file': field.text.optional(),
   'tls-private-key-file': field.text.optional(),
+  'tls-min-version': field.text.optional(),
+  'tls-cipher-suites': textList().optional(),
+  'rotate-server-certificates': boolean().optional(),
+  'self-signed-serving-certificate': boolean().optional(),
+  'cert-dir': field.text.optional(),
+  'bootstrap-kubeconfig': field.text.optional(),
+  'rotate-certificates': boolean().optional(),
   'client-ca-file': field.text.optional(),
   'anonymous-auth': boolean().optional(),
   'authentication-token-webhook': boolean().optional(),
@@ -76,6 +83,10 @@ function number(schema: z.ZodType<number>): z.ZodType<number, string> {
 
 function boolean(): z.ZodType<boolean, string> {
   return z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true');
+}
+
+function textList(): z.ZodType<string[], string> {
+  return z.string().transform(field.splitList);
 }
 
 function ipList(): z.ZodType<string[], string> {

@@ -4,7 +4,7 @@
  */
 export const UNSUPPORTED_KUBELET_FIELDS: ReadonlySet<string> = new Set(
   `enableServer staticPodPath staticPodURL staticPodURLHeader podLogsDir syncFrequency fileCheckFrequency
-  httpCheckFrequency tlsCipherSuites tlsMinVersion tlsCurvePreferences rotateCertificates serverTLSBootstrap
+  httpCheckFrequency tlsCurvePreferences
   enableSystemLogQuery resolvConf streamingConnectionIdleTimeout
   imageMinimumGCAge imageMaximumGCAge imageGCHighThresholdPercent imageGCLowThresholdPercent volumeStatsAggPeriod
   runtimeRequestTimeout kubeAPIQPS kubeAPIBurst contentType evictionHard evictionSoft evictionSoftGracePeriod

@@ -5,8 +5,11 @@ describe('defaults', () => {
   it('describe one docker node named after the machine, tainted and labelled as a virtual node', async () => {
     const config = await load({});
     expect(config).toEqual({
+      flags: {},
       log: { format: 'json', verbosity: 2 },
       healthz: { address: '127.0.0.1', port: 10248 },
+      clientCertificate: { rotate: false },
+      tls: { minVersion: 'TLSv1.2' },
       access: {
         anonymous: false,
         tokens: { enabled: true, cacheMs: 120_000 },
@@ -29,6 +32,8 @@ describe('defaults', () => {
           port: 10250,
           readOnlyPort: 0,
           systemLogDir: '/var/log',
+          serving: { type: 'selfSigned' },
+          certDir: '/var/lib/outrigger/pki',
           register: true,
           labels: { type: 'virtual-kubelet', 'node.kubernetes.io/exclude-from-external-load-balancers': '' },
           taints: [{ key: 'virtual-kubelet.io/provider', value: 'docker', effect: 'NoSchedule' }],
@@ -102,7 +107,7 @@ describe('flags', () => {
           address: '127.0.0.1',
           port: 0,
           readOnlyPort: 10255,
-          tls: { certFile: '/etc/o/tls.crt', keyFile: '/etc/o/tls.key' },
+          serving: { type: 'files', certFile: '/etc/o/tls.crt', keyFile: '/etc/o/tls.key' },
           clientCaFile: '/etc/o/tls.crt',
           register: false,
           labels: { type: 'virtual-kubelet', 'topology.kubernetes.io/zone': 'z1', team: 'x' },

@@ -1,13 +1,15 @@
 import { dirname, resolve } from 'node:path';
 import { UsageError } from '../util/errors.ts';
 import { accessFields, buildAccess } from './access.ts';
+import { clientCertificateConfig } from './certificates.ts';
 import type { Config } from './config.ts';
 import { type ConfigDocuments, parseConfigDocuments } from './documents.ts';
 import { given, type LoadEnvironment, read } from './environment.ts';
 import { type Flags, type FlagTexts, ONE_NODE_FLAGS, parseFlags } from './flags.ts';
-import { checkNodes } from './node-conflicts.ts';
+import { checkIdentity, checkNodes } from './node-conflicts.ts';
 import { buildNodes } from './nodes.ts';
 import type { KubeletDocument } from './schema.ts';
+import { buildTls } from './tls.ts';
 
 /** Defaults < file < flags (reference 12.3). Throws UsageError with one line that names the flag or field and the value. */
 export async function loadConfig(texts: FlagTexts, environment: LoadEnvironment): Promise<Config> {
@@ -15,12 +17,19 @@ export async function loadConfig(texts: FlagTexts, environment: LoadEnvironment)
   const file = await loadDocuments(flags, environment);
   refuseOneNodeFlags(flags, file);
   const kubelet = withFlags(resolveFiles(file.kubelet, file.path), flags, environment.cwd);
-  const nodes = await buildNodes({ kubelet, flags, file, environment });
+  const sources = { kubelet, flags, file, environment };
+  const nodes = await buildNodes(sources);
   const config: Config = {
     ...(given(flags.kubeconfig) && { kubeconfig: resolve(environment.cwd, flags.kubeconfig) }),
     ...(given(flags.context) && { context: flags.context }),
+    clientCertificate: clientCertificateConfig(sources),
+    flags: texts,
     log: { format: flags['log-format'] ?? 'json', verbosity: flags.v ?? 2 },
     healthz: { address: kubelet.healthzBindAddress ?? '127.0.0.1', port: kubelet.healthzPort ?? 10248 },
+    tls: buildTls({
+      tlsMinVersion: flags['tls-min-version'] ?? kubelet.tlsMinVersion,
+      tlsCipherSuites: flags['tls-cipher-suites'] ?? kubelet.tlsCipherSuites,
+    }),
     access: buildAccess(kubelet, flags),
     debug: {
       handlers: kubelet.enableDebuggingHandlers ?? true,
@@ -48,6 +57,7 @@ export async function loadConfig(texts: FlagTexts, environment: LoadEnvironment)
     nodes,
   };
   checkNodes(config);
+  checkIdentity(config);
   await checkReadable(config, environment);
   return config;
 }
@@ -120,11 +130,14 @@ function parallelPulls(kubelet: KubeletDocument): { maxParallelPulls?: number } 
 
 /** Found here and not at the first use, so that a wrong path is a usage error of this start. */
 async function checkReadable(config: Config, environment: LoadEnvironment): Promise<void> {
-  if (config.kubeconfig !== undefined) await read('--kubeconfig', config.kubeconfig, environment);
+  const { bootstrapKubeconfig } = config.clientCertificate;
+  // With one to begin with, the other is still to be written.
+  if (bootstrapKubeconfig !== undefined) await read('--bootstrap-kubeconfig', bootstrapKubeconfig, environment);
+  else if (config.kubeconfig !== undefined) await read('--kubeconfig', config.kubeconfig, environment);
   for (const node of config.nodes) {
-    if (node.tls !== undefined) {
-      await read('--tls-cert-file (tlsCertFile)', node.tls.certFile, environment);
-      await read('--tls-private-key-file (tlsPrivateKeyFile)', node.tls.keyFile, environment);
+    if (node.serving.type === 'files') {
+      await read('--tls-cert-file (tlsCertFile)', node.serving.certFile, environment);
+      await read('--tls-private-key-file (tlsPrivateKeyFile)', node.serving.keyFile, environment);
     }
     if (node.clientCaFile !== undefined) {
       await read('--client-ca-file (authentication.x509.clientCAFile)', node.clientCaFile, environment);

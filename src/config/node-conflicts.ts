@@ -2,6 +2,14 @@ import { cidrsOverlap, parseCidr } from '../util/cidr.ts';
 import { UsageError } from '../util/errors.ts';
 import type { Config, NodeConfig } from './config.ts';
 
+/** A client certificate names one node; rights for several come from another identity (docs/operations.md). */
+export function checkIdentity({ nodes, clientCertificate }: Pick<Config, 'nodes' | 'clientCertificate'>): void {
+  const { rotate, bootstrapKubeconfig } = clientCertificate;
+  if (nodes.length === 1 || (!rotate && bootstrapKubeconfig === undefined)) return;
+  const flag = rotate ? '--rotate-certificates (rotateCertificates)' : '--bootstrap-kubeconfig';
+  throw new UsageError(`${flag}: a client certificate is of one node, and there are ${nodes.length}`);
+}
+
 /** Refuses nodes of one process that would get in each other's way, naming both. */
 export function checkNodes({ nodes, healthz }: Pick<Config, 'nodes' | 'healthz'>): void {
   nodes.forEach((node, index) => {

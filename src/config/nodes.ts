@@ -1,19 +1,12 @@
 import { dirname, resolve } from 'node:path';
 import { UsageError } from '../util/errors.ts';
+import { certDir, servingConfig } from './certificates.ts';
 import type { NodeConfig, ReservedResources, Taint } from './config.ts';
-import { type ConfigDocuments, parseProviderConfig } from './documents.ts';
-import { given, type LoadEnvironment, read } from './environment.ts';
-import type { Flags } from './flags.ts';
+import { parseProviderConfig } from './documents.ts';
+import { given, read } from './environment.ts';
 import { checkDomain } from './labels.ts';
-import type { KubeletDocument, NodeEntry } from './schema.ts';
-
-export interface NodeSources {
-  /** Its file paths are absolute already, flags that are not of one node are in it already. */
-  readonly kubelet: KubeletDocument;
-  readonly flags: Flags;
-  readonly file: ConfigDocuments & { readonly path?: string };
-  readonly environment: LoadEnvironment;
-}
+import type { NodeEntry } from './schema.ts';
+import type { NodeSources } from './sources.ts';
 
 /** Labels that every node of ours carries from its creation on, unless taken away (`key-`, or null in the file). */
 const DEFAULT_LABELS: Readonly<Record<string, string>> = {
@@ -48,9 +41,9 @@ async function buildNode(entry: NodeEntry, alone: boolean, sources: NodeSources)
   const providerId = flags['provider-id'] ?? entry.providerID ?? kubelet.providerID;
   const maxPods = flags['max-pods'] ?? entry.maxPods ?? kubelet.maxPods;
   const clientCaFile = kubelet.authentication?.x509?.clientCAFile;
-  const tls = servingCertificate(entry, sources);
+  const name = flags['hostname-override'] ?? entry.name;
   return {
-    name: flags['hostname-override'] ?? entry.name,
+    name,
     provider,
     providerConfig: await providerConfig(entry, sources),
     nodeIPs: flags['node-ip'] ?? entry.nodeIP ?? [],
@@ -59,7 +52,8 @@ async function buildNode(entry: NodeEntry, alone: boolean, sources: NodeSources)
     port: flags.port ?? entry.port ?? kubelet.port ?? (alone ? 10250 : 0),
     readOnlyPort: flags['read-only-port'] ?? entry.readOnlyPort ?? kubelet.readOnlyPort ?? 0,
     systemLogDir: systemLogDir(entry, sources),
-    ...(tls !== undefined && { tls }),
+    serving: servingConfig(entry, name, sources),
+    certDir: certDir(name, alone, sources),
     ...(given(clientCaFile) && { clientCaFile }),
     register: kubelet.registerNode ?? true,
     labels: mergeLabels(DEFAULT_LABELS, entry.labels, flags['node-labels']),
@@ -82,28 +76,6 @@ async function providerConfig(entry: NodeEntry, { flags, environment }: NodeSour
 
 function systemLogDir({ systemLogDir: folder }: NodeEntry, { file }: NodeSources): string {
   return resolve(file.path === undefined ? '/' : dirname(file.path), given(folder) ? folder : '/var/log');
-}
-
-/** Certificate and key come from the same layer; one without the other is a mistake. */
-function servingCertificate(entry: NodeEntry, { kubelet, flags, file, environment }: NodeSources): NodeConfig['tls'] {
-  const base = file.path === undefined ? '/' : dirname(file.path);
-  const layers = [
-    [
-      flags['tls-cert-file'],
-      flags['tls-private-key-file'],
-      '--tls-private-key-file',
-      '--tls-cert-file',
-      environment.cwd,
-    ],
-    [entry.tlsCertFile, entry.tlsPrivateKeyFile, 'tlsPrivateKeyFile', 'tlsCertFile', base],
-    [kubelet.tlsCertFile, kubelet.tlsPrivateKeyFile, 'tlsPrivateKeyFile', 'tlsCertFile', base],
-  ] as const;
-  for (const [cert, key, keyName, certName, folder] of layers) {
-    if (given(cert) && given(key)) return { certFile: resolve(folder, cert), keyFile: resolve(folder, key) };
-    if (given(cert)) throw new UsageError(`${keyName}: is missing beside ${certName} ${JSON.stringify(cert)}`);
-    if (given(key)) throw new UsageError(`${certName}: is missing beside ${keyName} ${JSON.stringify(key)}`);
-  }
-  return undefined;
 }
 
 function mergeLabels(

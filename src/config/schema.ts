@@ -13,6 +13,10 @@ export const kubeletSchema = z.strictObject({
   healthzPort: field.port.optional(),
   tlsCertFile: field.text.optional(),
   tlsPrivateKeyFile: field.text.optional(),
+  tlsMinVersion: field.text.optional(),
+  tlsCipherSuites: z.array(field.text).optional(),
+  serverTLSBootstrap: field.flag.optional(),
+  rotateCertificates: field.flag.optional(),
   readOnlyPort: field.port.optional(),
   authentication: z
     .strictObject({
@@ -86,6 +90,7 @@ export const outriggerSchema = z.strictObject({
         systemLogDir: field.text.optional(),
         tlsCertFile: field.text.optional(),
         tlsPrivateKeyFile: field.text.optional(),
+        selfSignedServingCertificate: field.flag.optional(),
         maxPods: field.wholeNumber(1).optional(),
         providerID: field.text.optional(),
         kubeReserved: field.reserved.optional(),

@@ -12,7 +12,7 @@ import { NodeImages } from './images.ts';
 import { NodeLease } from './lease.ts';
 import { type PodNetworks, podNetwork } from './pod-networks.ts';
 import type { HostSource, NodeEventSink, NodeObjects, NodeWatch, PlegHealth } from './ports.ts';
-import { nodeFacts } from './report.ts';
+import { addresses, nodeFacts } from './report.ts';
 
 /** A backend that does not answer must not keep the Node from being there. */
 const FIRST_ANSWER_MS = 5_000;
@@ -104,6 +104,11 @@ export class NodeAgent {
   onFactsChanged(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** What the Node reports; empty until the backend has answered, where no address is configured. */
+  get addresses(): ReturnType<typeof addresses> & object {
+    return addresses(this.#options.config, this.#health.report) ?? [];
   }
 
   /** Of the Node as it is now; another one after it was deleted and registered again. */

@@ -11,6 +11,7 @@ import { makeAuthority, type TestAuthority } from '../testing/certificates.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { AccessAttributes, User } from './auth.ts';
 import { KubeletServer, type KubeletServerOptions } from './server.ts';
+import type { KeyAndCert } from './tls-files.ts';
 
 interface Answer {
   readonly code: number | undefined;
@@ -20,11 +21,13 @@ interface Answer {
 
 let authority: TestAuthority;
 let stranger: TestAuthority;
+let own: KeyAndCert;
 let admin: { readonly key: string; readonly cert: string };
 
 beforeAll(async () => {
   authority = await makeAuthority('test-ca');
   stranger = await makeAuthority('test-ca');
+  own = await authority.issue({ commonName: 'node-1', usage: 'server' });
   admin = await authority.issue({ commonName: 'kube-apiserver', organizations: ['system:masters', 'others'] });
 });
 
@@ -46,10 +49,9 @@ async function start(overrides: Partial<KubeletServerOptions> = {}, { withAuthor
   const clock = new FakeClock();
   const warnings: string[] = [];
   const server = new KubeletServer({
-    nodeName: 'node-1',
     address: '127.0.0.1',
     port: 0,
-    hosts: ['node-1.example.org', '127.0.0.1', '::1'],
+    serving: { type: 'issued', current: () => own, onChange: () => () => {} },
     ...(withAuthority && { clientCaFile }),
     pods: () => [],
     findPod: () => undefined,
@@ -57,6 +59,8 @@ async function start(overrides: Partial<KubeletServerOptions> = {}, { withAuthor
     observed: { get: () => undefined },
     authorize: () => Promise.resolve(true),
     checks: [],
+    metrics: { main: async () => '', probing: async () => '', slis: async () => '' },
+    http: { began: () => () => {} },
     clock,
     log: { info: () => {}, warn: (_fields: unknown, text?: unknown) => warnings.push(String(text)), error: () => {} },
     ...overrides,
@@ -162,6 +166,24 @@ describe('authentication', () => {
   });
 });
 
+it('speaks the versions and cipher suites that it is told', async () => {
+  const { port } = await start({
+    tlsMinVersion: 'TLSv1.2',
+    tlsCiphers: ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'ECDHE-ECDSA-AES256-GCM-SHA384'],
+  });
+  const cipher = async (options: object): Promise<string> => {
+    const socket = await handshake(port, options);
+    const { name } = socket.getCipher();
+    socket.destroy();
+    return name;
+  };
+  expect(await cipher({ maxVersion: 'TLSv1.2' })).toBe('ECDHE-ECDSA-AES256-GCM-SHA384');
+  expect(await cipher({})).toMatch(/^TLS_AES_/);
+  await expect(cipher({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' })).rejects.toThrow();
+  const { port: modern } = await start({ tlsMinVersion: 'TLSv1.3' });
+  await expect(handshake(modern, { maxVersion: 'TLSv1.2' })).rejects.toThrow();
+});
+
 describe('authorization', () => {
   it('asks for each subresource in turn, and names them when all are refused', async () => {
     const asked: AccessAttributes[] = [];
@@ -250,24 +272,34 @@ describe('routes', () => {
 });
 
 describe('certificates of the server', () => {
-  it('is made at start when none is given, for the names of the node', async () => {
-    const { port } = await start();
-    const socket = await handshake(port);
-    const certificate = new X509Certificate(socket.getPeerCertificate().raw);
-    socket.destroy();
-    expect(certificate.subjectAltName?.split(', ')).toEqual([
-      'DNS:node-1',
-      'DNS:node-1.example.org',
-      'IP Address:127.0.0.1',
-      'IP Address:0:0:0:0:0:0:0:1',
-    ]);
-    expect(certificate.checkIP('127.0.0.1')).toBe('127.0.0.1');
-    expect(certificate.verify(certificate.publicKey)).toBe(true);
+  it('is not there yet: the port is open, handshakes fail, and the next ones go well once it is issued', async () => {
+    let current: KeyAndCert | undefined;
+    const listeners = new Set<() => void>();
+    const { port, clock } = await start({
+      serving: {
+        type: 'issued',
+        current: () => current,
+        onChange: (listener) => {
+          listeners.add(listener);
+          return () => listeners.delete(listener);
+        },
+      },
+    });
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const)
+      await expect(handshake(port, { maxVersion, servername: 'node-1' })).rejects.toThrow(/alert handshake failure/);
+    current = await authority.issue({ commonName: 'issued', usage: 'server' });
+    for (const listener of listeners) listener();
+    await clock.advance(0);
+    expect(await served(port)).toBe('issued');
+    // Expired: looked at every ten seconds.
+    current = undefined;
+    await clock.advance(10_000);
+    await expect(handshake(port)).rejects.toThrow(/alert handshake failure/);
   });
 
-  async function writePair(name: string): Promise<{ certFile: string; keyFile: string }> {
+  async function writePair(name: string): Promise<{ type: 'files'; certFile: string; keyFile: string }> {
     const pair = await authority.issue({ commonName: name, usage: 'server', hosts: [name] });
-    const files = { certFile: join(directory, 'tls.crt'), keyFile: join(directory, 'tls.key') };
+    const files = { type: 'files' as const, certFile: join(directory, 'tls.crt'), keyFile: join(directory, 'tls.key') };
     await writeFile(files.certFile, pair.cert);
     await writeFile(files.keyFile, pair.key);
     return files;
@@ -292,7 +324,7 @@ describe('certificates of the server', () => {
   }
 
   it('comes from files, and follows them', async () => {
-    const { port, clock, get, warnings } = await start({ tls: await writePair('one') });
+    const { port, clock, get, warnings } = await start({ serving: await writePair('one') });
     expect(await served(port)).toBe('one');
     const client = await stranger.issue({ commonName: 'new-apiserver' });
     expect(await get('/healthz', client)).toMatchObject({ code: 401 });
@@ -309,12 +341,12 @@ describe('certificates of the server', () => {
   });
 
   it('that cannot be read or used stop the start with the name of the flag or file', async () => {
-    const missing = { certFile: join(directory, 'no.crt'), keyFile: join(directory, 'no.key') };
-    await expect(start({ tls: missing })).rejects.toThrow(`--tls-cert-file ${missing.certFile}: ENOENT`);
+    const missing = { type: 'files' as const, certFile: join(directory, 'no.crt'), keyFile: join(directory, 'no.key') };
+    await expect(start({ serving: missing })).rejects.toThrow(`--tls-cert-file ${missing.certFile}: ENOENT`);
     await expect(start({ clientCaFile: join(directory, 'no-ca') })).rejects.toThrow('--client-ca-file');
     await writeFile(missing.certFile, 'x');
     await writeFile(missing.keyFile, 'y');
-    await expect(start({ tls: missing })).rejects.toMatchObject({ name: 'UsageError' });
+    await expect(start({ serving: missing })).rejects.toMatchObject({ name: 'UsageError' });
     await expect(start({ clientCaFile: missing.certFile })).rejects.toThrow(`cannot be used (${missing.certFile})`);
   });
 });

@@ -3,42 +3,42 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Clock } from '../util/clock.ts';
 import type { AccessPolicy } from './auth.ts';
 import { type KubeletAppOptions, kubeletApp } from './kubelet-app.ts';
-import { closeServer, listen } from './listen.ts';
-import type { KeyAndCert } from './serving-certificate.ts';
-import { type TlsFileNames, TlsFiles } from './tls-files.ts';
+import { closeServer, HTTP_LIMITS, listen } from './listen.ts';
+import { StreamServer, type StreamServerOptions } from './streaming/upgrade.ts';
+import { TlsFiles, type TlsSettings } from './tls-files.ts';
 
 export interface KubeletServerOptions
   extends Omit<KubeletAppOptions, 'access' | 'signal'>,
     Omit<AccessPolicy, 'certificates'>,
-    TlsFileNames {
-  readonly nodeName: string;
+    Pick<StreamServerOptions, 'streamingIdleTimeoutMs' | 'endExecWithClient' | 'onStream'>,
+    TlsSettings {
   readonly address: string;
   /** 0 takes any free port. */
   readonly port: number;
-  /** DNS names and addresses of the node, for the certificate that is made when no files are given. */
-  readonly hosts: readonly string[];
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
-const IDLE_MS = 90_000;
-const MAX_HEADER_BYTES = 1 << 20;
+/** Whoever connects and says nothing holds a socket for no longer. */
+const HANDSHAKE_MS = 30_000;
 
 /** The kubelet's HTTP API (reference 11). Every request needs a user, and then an authorization (auth.ts). */
 export class KubeletServer {
   readonly #options: KubeletServerOptions;
   readonly #stop = new AbortController();
+  readonly #streams: StreamServer;
   #server: Server | undefined;
   #reloading: Promise<void> = Promise.resolve();
 
   constructor(options: KubeletServerOptions) {
     this.#options = options;
+    this.#streams = new StreamServer({ ...options, access: this.#access });
   }
 
   /** Resolves with the port when connections are taken; throws UsageError where a flag or a file is to blame. */
   async start(): Promise<{ readonly port: number }> {
     const { address, port, clock, log } = this.#options;
-    const files = new TlsFiles(this.#options, await this.#ownCertificate());
+    const files = new TlsFiles(this.#options);
     const server = createServer(
       {
         ...(await files.load()),
@@ -46,12 +46,15 @@ export class KubeletServer {
         requestCert: true,
         rejectUnauthorized: false,
         ALPNProtocols: ['http/1.1'],
-        keepAliveTimeout: IDLE_MS,
-        maxHeaderSize: MAX_HEADER_BYTES,
+        ...HTTP_LIMITS,
+        handshakeTimeout: HANDSHAKE_MS,
+        // Node before 22.21 hands over every upgrade; the others are then refused.
+        shouldUpgradeCallback: (request) => this.#streams.wants(request),
       },
       kubeletApp({ ...this.#options, access: this.#access, signal: this.#stop.signal }),
     );
     this.#server = server;
+    server.on('upgrade', (request, socket, head) => this.#streams.handle(request, socket, head));
     server.on('tlsClientError', () => {}); // port scanners and TCP probes; nothing of ours failed
     const bound = await listen(server, { address, port, flags: '--address, --port', log });
     const { signal } = this.#stop;
@@ -62,6 +65,7 @@ export class KubeletServer {
   /** Ends open streams, followed logs too, and takes no more connections. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the server is stopping'));
+    this.#streams.close();
     await this.#reloading;
     await closeServer(this.#server);
   }
@@ -69,12 +73,5 @@ export class KubeletServer {
   /** For plain requests and upgrades alike. */
   get #access(): AccessPolicy {
     return { ...this.#options, certificates: this.#options.clientCaFile !== undefined };
-  }
-
-  async #ownCertificate(): Promise<KeyAndCert | undefined> {
-    const { nodeName, hosts, clock, tls } = this.#options;
-    if (tls !== undefined) return undefined;
-    const { makeServingCertificate } = await import('./serving-certificate.ts');
-    return makeServingCertificate(nodeName, hosts, clock.now());
   }
 }

@@ -2,27 +2,46 @@ import { constants, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Logger } from '../telemetry/logger.ts';
+import { untilAborted } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
 import { errorMessage, UsageError } from '../util/errors.ts';
-import type { KeyAndCert } from './serving-certificate.ts';
 
 /** Certificates are renewed days before they end, so a look every ten seconds is early enough. */
 const CHECK_MS = 10_000;
 
-export interface TlsFileNames {
-  readonly tls?: { readonly certFile: string; readonly keyFile: string };
-  readonly clientCaFile?: string;
+/** PEM texts. */
+export interface KeyAndCert {
+  readonly key: string;
+  readonly cert: string;
 }
 
-/** The server's TLS material from files, re-read while the server runs; without `tls` files `fallback` serves. */
+/** Where the serving certificate comes from. */
+export type ServingSource =
+  | { readonly type: 'files'; readonly certFile: string; readonly keyFile: string }
+  | {
+      readonly type: 'issued';
+      /** Undefined while there is none: handshakes then fail, and the port stays open. */
+      current(): KeyAndCert | undefined;
+      /** The returned function takes the listener off. */
+      onChange(listener: () => void): () => void;
+    };
+
+export interface TlsSettings {
+  readonly serving: ServingSource;
+  readonly clientCaFile?: string;
+  /** TLS 1.2 unless said otherwise. */
+  readonly tlsMinVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** OpenSSL's names, those of TLS 1.3 included; absent: the library's own choice. */
+  readonly tlsCiphers?: readonly string[];
+}
+
+/** The server's TLS material, looked at again while the server runs. */
 export class TlsFiles {
-  readonly #names: TlsFileNames;
-  readonly #fallback: KeyAndCert | undefined;
+  readonly #settings: TlsSettings;
   #last = '';
 
-  constructor(names: TlsFileNames, fallback: KeyAndCert | undefined) {
-    this.#names = names;
-    this.#fallback = fallback;
+  constructor(settings: TlsSettings) {
+    this.#settings = settings;
   }
 
   /** Throws UsageError naming the flag and the file. */
@@ -44,14 +63,14 @@ export class TlsFiles {
     let complained = '';
     while (!signal.aborted) {
       try {
-        await clock.sleep(CHECK_MS, { signal });
+        await this.#nextLook(clock, signal);
         const options = await this.#read();
         const print = fingerprint(options);
         if (print === this.#last) continue;
         use(options);
         this.#last = print;
         complained = '';
-        log.info({ files: this.#names }, 'TLS files reloaded');
+        log.info({ files: this.#fileNames() }, 'TLS files reloaded');
       } catch (error) {
         if (signal.aborted) return;
         // A half-written pair is common and mends itself; the same complaint is made once.
@@ -62,16 +81,28 @@ export class TlsFiles {
     }
   }
 
+  /** At once when a certificate was issued, otherwise after a while. */
+  async #nextLook(clock: Clock, signal: AbortSignal): Promise<void> {
+    const { serving } = this.#settings;
+    const due = Promise.withResolvers<void>();
+    const cancel = clock.timer(CHECK_MS, due.resolve);
+    const stopListening = serving.type === 'issued' ? serving.onChange(due.resolve) : undefined;
+    try {
+      await untilAborted(due.promise, signal);
+    } finally {
+      cancel();
+      stopListening?.();
+    }
+  }
+
   async #read(): Promise<SecureContextOptions> {
-    const { tls, clientCaFile } = this.#names;
-    const pair =
-      tls === undefined
-        ? this.#fallback
-        : { cert: await read('--tls-cert-file', tls.certFile), key: await read('--tls-private-key-file', tls.keyFile) };
+    const { serving, clientCaFile, tlsMinVersion = 'TLSv1.2', tlsCiphers } = this.#settings;
+    const pair = serving.type === 'issued' ? serving.current() : await readFiles(serving);
     const ca = clientCaFile === undefined ? [] : [await read('--client-ca-file', clientCaFile)];
     const options: SecureContextOptions = {
-      ...pair,
-      minVersion: 'TLSv1.2',
+      ...(pair === undefined ? {} : { cert: pair.cert, key: pair.key }),
+      minVersion: tlsMinVersion,
+      ...(tlsCiphers === undefined ? {} : { ciphers: tlsCiphers.join(':') }),
       // Never absent: Node would then trust the public authorities, and anybody with a certificate of theirs would be let in.
       ca,
       // An authority in the file counts even where it is not the root itself.
@@ -84,11 +115,22 @@ export class TlsFiles {
       // A file without any certificate is no error to OpenSSL, and would let nobody in.
       for (const text of ca) new X509Certificate(text);
     } catch (error) {
-      const files = [tls?.certFile, tls?.keyFile, clientCaFile].filter((file) => file !== undefined).join(', ');
-      throw new UsageError(`TLS files cannot be used (${files}): ${errorMessage(error)}`, { cause: error });
+      throw new UsageError(`TLS files cannot be used (${this.#fileNames().join(', ')}): ${errorMessage(error)}`, {
+        cause: error,
+      });
     }
     return options;
   }
+
+  #fileNames(): string[] {
+    const { serving, clientCaFile } = this.#settings;
+    const own = serving.type === 'files' ? [serving.certFile, serving.keyFile] : [];
+    return [...own, ...(clientCaFile === undefined ? [] : [clientCaFile])];
+  }
+}
+
+async function readFiles({ certFile, keyFile }: { certFile: string; keyFile: string }): Promise<KeyAndCert> {
+  return { cert: await read('--tls-cert-file', certFile), key: await read('--tls-private-key-file', keyFile) };
 }
 
 async function read(flag: string, file: string): Promise<string> {

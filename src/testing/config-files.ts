@@ -5,18 +5,24 @@ import { UsageError } from '../util/errors.ts';
 /** There whatever a test gives: what flags may name. */
 const FILES: Readonly<Record<string, string>> = { '/etc/o/kube.conf': '', '/etc/o/tls.crt': '', '/etc/o/tls.key': '' };
 
-/** The configuration of these flags (names without dashes) and files, in the folder `/etc/o` of the machine `Box.Example`. */
+/**
+ * The configuration of these flags (names without dashes) and files, with a self-signed serving certificate where no other is asked
+ * for, in the folder `/etc/o` of the machine `Box.Example`.
+ */
 export function load(flags: Record<string, string>, files: Record<string, string> = {}): Promise<Config> {
   const all: Readonly<Record<string, string>> = { ...FILES, ...files };
-  return loadConfig(flags, {
-    cwd: '/etc/o',
-    hostname: 'Box.Example ',
-    readFile: async (path) => {
-      const content = all[path];
-      if (content === undefined) throw new Error(`ENOENT: no such file or directory, open '${path}'`);
-      return content;
+  return loadConfig(
+    { 'self-signed-serving-certificate': 'true', ...flags },
+    {
+      cwd: '/etc/o',
+      hostname: 'Box.Example ',
+      readFile: async (path) => {
+        const content = all[path];
+        if (content === undefined) throw new Error(`ENOENT: no such file or directory, open '${path}'`);
+        return content;
+      },
     },
-  });
+  );
 }
 
 /** The one line with which they are refused. */

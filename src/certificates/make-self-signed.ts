@@ -7,20 +7,14 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const HOUR_MS = 3_600_000;
 const YEAR_MS = 365 * 24 * HOUR_MS;
 
-export interface KeyAndCert {
+interface KeyAndCert {
+  /** PEM texts. */
   readonly key: string;
   readonly cert: string;
 }
 
-/**
- * A serving certificate signed by itself, for API servers that do not verify kubelets (reference 13.3). `hosts` are DNS names
- * and addresses. Loaded only when needed: the library costs memory.
- */
-export async function makeServingCertificate(
-  nodeName: string,
-  hosts: readonly string[],
-  nowMs: number,
-): Promise<KeyAndCert> {
+/** `hosts` are DNS names and addresses. Loaded only when needed: the library costs memory. */
+export async function makeSelfSigned(nodeName: string, hosts: readonly string[], nowMs: number): Promise<KeyAndCert> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const names = [...new Set([nodeName, ...hosts])].filter((host) => host !== '');
   const cert = await x509.X509CertificateGenerator.createSelfSigned({
