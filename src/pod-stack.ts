@@ -28,6 +28,7 @@ import { buildSandbox } from './spec/sandbox.ts';
 import { firstUnsupported } from './spec/unsupported.ts';
 import { StatusWriter } from './status/writer.ts';
 import type { Logger } from './telemetry/logger.ts';
+import type { NodeMetrics } from './telemetry/metrics/node-metrics.ts';
 import type { Clock } from './util/clock.ts';
 import { Volumes } from './volumes/volumes.ts';
 
@@ -47,6 +48,7 @@ export interface PodStackOptions {
   readonly random: () => number;
   readonly log: Logger;
   /** Life of the node. */
+  readonly metrics: NodeMetrics;
   readonly signal: AbortSignal;
 }
 
@@ -58,19 +60,22 @@ export class PodStack {
   readonly writer: StatusWriter;
   readonly #options: PodStackOptions;
   readonly #source: Reflector<Pod>;
+  readonly #driving = new PQueue({ concurrency: DRIVING_CALLS });
 
   constructor(options: PodStackOptions) {
     this.#options = options;
-    const { nodeName, provider, client, clock, random, log, signal, facts } = options;
+    const { nodeName, provider, client, clock, random, log, signal, facts, metrics } = options;
     const notify = (uid: PodUid, change?: 'spec' | 'stop'): void => this.workers.post(uid, change);
-    this.desired = new DesiredPods(notify);
-    this.pleg = new Pleg({ provider, clock, random, log, notify, onRecovered: () => this.workers.retryNow() });
-    this.writer = new StatusWriter({ pods: new PodApi(client), clock, log, signal, random });
+    this.desired = new DesiredPods(notify, () => clock.now());
+    const onRecovered = (): void => this.workers.retryNow();
+    this.pleg = new Pleg({ provider, clock, random, log, notify, metrics: metrics.pleg, onRecovered });
+    this.writer = new StatusWriter({ pods: new PodApi(client), clock, log, signal, random, metrics: metrics.pods });
     const probes = new Prober({
       ...(provider.exec === undefined ? {} : { exec: provider.exec }),
       ...(provider.dial === undefined ? {} : { dial: provider.dial }),
       events: options.events,
       notify,
+      metrics: metrics.probes,
       processStartMs: clock.now(),
       clock,
       random,
@@ -88,6 +93,7 @@ export class PodStack {
       status: this.writer,
       volumes: deps.volumes,
       probes,
+      metrics: metrics.pods,
       facts,
       maxBackoffMs: options.config.maxRestartBackoffMs,
       admit: (pod, others) => this.#admit(pod, others),
@@ -106,6 +112,12 @@ export class PodStack {
       random,
       handler: (delta) => this.#onPod(delta.type, delta.object),
     });
+    metrics.watches.add({
+      resource: 'pods',
+      ageMs: () => this.#source.lastByteAgeMs,
+      restarts: () => this.#source.restarts,
+      relists: () => this.#source.relists,
+    });
   }
 
   /** Resolves when the API server and the backend have both been listed once. */
@@ -116,6 +128,11 @@ export class PodStack {
   /** Milliseconds since the API server last said anything about pods; undefined before the first word. */
   get watchAgeMs(): number | undefined {
     return this.#source.lastByteAgeMs;
+  }
+
+  /** Driving calls that wait for others to end. */
+  get waitingCalls(): number {
+    return this.#driving.size;
   }
 
   /** The pod that has this name now: of several with the same name, the one that the API server still knows. */
@@ -155,13 +172,13 @@ export class PodStack {
       },
     });
     const tokens = new TokenApi(client);
-    const driving = new PQueue({ concurrency: DRIVING_CALLS });
     return {
       provider,
       events,
       status: this.writer,
       services,
       probes,
+      metrics: this.#options.metrics.pods,
       facts,
       volumes: new Volumes({
         clock,
@@ -186,6 +203,7 @@ export class PodStack {
         clock,
         log,
         limits: config.images,
+        metrics: this.#options.metrics.images,
       }),
       settings: {
         clusterDns: config.clusterDns,
@@ -193,7 +211,7 @@ export class PodStack {
         maxRestartBackoffMs: config.maxRestartBackoffMs,
         ...(config.podPidsLimit === undefined ? {} : { podPidsLimit: config.podPidsLimit }),
       },
-      limit: (call) => driving.add(call),
+      limit: (call) => this.#driving.add(call),
       forget: (uid) => this.desired.forget(uid),
       clock,
       random,

@@ -9,14 +9,17 @@ import type { DesiredPod, DesiredStore } from '../model/stores.ts';
  */
 export class DesiredPods implements DesiredStore {
   readonly #pods = new Map<PodUid, DesiredPod>();
+  readonly #seenMs = new Map<PodUid, number>();
   readonly #notify: (uid: PodUid, change: 'spec' | 'stop') => void;
+  readonly #now: () => number;
 
   /**
    * `notify` says "look at this UID again"; `stop` when a running turn should be cut short for it: once per pod, when it turns from
    * running to stopping. A turn that stops already is never cut: its calls are short, and a final delete must not be sent twice.
    */
-  constructor(notify: (uid: PodUid, change: 'spec' | 'stop') => void) {
+  constructor(notify: (uid: PodUid, change: 'spec' | 'stop') => void, now: () => number = Date.now) {
     this.#notify = notify;
+    this.#now = now;
   }
 
   get(uid: PodUid): DesiredPod | undefined {
@@ -27,10 +30,16 @@ export class DesiredPods implements DesiredStore {
     return this.#pods.values();
   }
 
+  /** When this process first heard of the pod; undefined if it knows no such pod. */
+  seenMs(uid: PodUid): number | undefined {
+    return this.#seenMs.get(uid);
+  }
+
   /** The API object was added or changed. */
   put(pod: Pod): void {
     const uid = podUid(pod);
     const old = this.#pods.get(uid);
+    if (old === undefined) this.#seenMs.set(uid, this.#now());
     const stop = earlier(old?.stop, deleteIntent(pod));
     this.#pods.set(uid, stop === undefined ? { pod } : { pod, stop });
     this.#notify(uid, stop !== undefined && old?.stop === undefined ? 'stop' : 'spec');
@@ -55,6 +64,7 @@ export class DesiredPods implements DesiredStore {
   /** Called by the pod's worker once the backend holds nothing of it and the API object is gone. */
   forget(uid: PodUid): void {
     this.#pods.delete(uid);
+    this.#seenMs.delete(uid);
   }
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type AccessAttributes, accessAttributes } from './access-attributes.ts';
 import { type Authenticators, authenticate, type User } from './authenticate.ts';
 import { removeTokens } from './bearer.ts';
-import { pathOf } from './reply.ts';
+import { isPlainTarget, pathOf } from './reply.ts';
 
 export type { AccessAttributes } from './access-attributes.ts';
 export type { ReviewToken, User } from './authenticate.ts';
@@ -21,7 +21,7 @@ export interface AccessPolicy extends Authenticators {
 
 export type Access =
   | { readonly type: 'granted'; readonly user: User }
-  | { readonly type: 'refused'; readonly code: 401 | 403 | 500; readonly body: string; readonly cause?: unknown };
+  | { readonly type: 'refused'; readonly code: 400 | 401 | 403 | 500; readonly body: string; readonly cause?: unknown };
 
 /**
  * Who asks, and whether that is allowed. Plain requests and protocol upgrades both go through here, before anything else about
@@ -36,6 +36,7 @@ export async function checkAccess(
   if (authentication.type === 'unknown')
     return { type: 'refused', code: 401, body: 'Unauthorized', ...causeOf(authentication) };
   const { user } = authentication;
+  if (!isPlainTarget(request)) return { type: 'refused', code: 400, body: 'Bad Request' };
   const attributes = accessAttributes(request.method ?? '', pathOf(request));
   const who = (verb: string): string => `user=${user.name}, verb=${verb}, resource=nodes`;
   for (const attribute of attributes) {

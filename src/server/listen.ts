@@ -13,6 +13,13 @@ export interface ListenOptions {
   readonly log: Pick<Logger, 'warn'>;
 }
 
+/** What one client may take (reference 11.1): headers that come slowly, or never, end the connection. */
+export const HTTP_LIMITS = {
+  keepAliveTimeout: 90_000,
+  headersTimeout: 60_000,
+  maxHeaderSize: 1 << 20,
+} as const;
+
 /** Resolves with the port when connections are taken. */
 export async function listen(server: Server | SecureServer, options: ListenOptions): Promise<number> {
   const { address, port, flags, log } = options;

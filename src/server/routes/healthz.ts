@@ -8,18 +8,19 @@ export interface HealthzDeps {
   readonly log: Pick<Logger, 'warn'>;
 }
 
+/** As the kubelet, whatever the method. */
 export function healthzRoutes({ checks, log }: HealthzDeps): Router {
   const router = Router({ caseSensitive: true });
   const report = (answer: HealthAnswer): HealthAnswer => {
     if (answer.failed.length > 0) log.warn({ checks: answer.failed }, 'health check failed');
     return answer;
   };
-  router.get('/healthz', (request, response) => {
+  router.all('/healthz', (request, response) => {
     const { code, body } = report(healthz(checks, queryOf(request)));
     response.setHeader('X-Content-Type-Options', 'nosniff');
     sendText(response, code, body);
   });
-  router.get('/healthz/:name', (request, response, next) => {
+  router.all('/healthz/:name', (request, response, next) => {
     const answer = singleCheck(checks, request.params.name);
     if (answer === undefined) {
       next();
