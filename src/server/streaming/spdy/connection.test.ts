@@ -255,11 +255,12 @@ describe('back-pressure', () => {
     const frame = bed.frames.data(1, 'x');
     const chunk = Buffer.alloc(frame.length * 1000, frame);
     let taken = 0;
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 50; round++) {
       bed.client.write(chunk, () => taken++);
       await settle();
     }
-    expect(taken).toBeLessThan(8);
+    // 4 in the queue, 64 KiB in the socket.
+    expect(taken).toBeLessThan(13);
   });
 
   it('bounds what all streams have unread together', async () => {
@@ -467,7 +468,7 @@ describe('what a client must not do', () => {
     ['open stream 0', (frames: ClientFrames) => [frames.synStream(0)]],
     ['open a stream twice', (frames: ClientFrames) => [frames.synStream(3), frames.synStream(3)]],
     ['go back', (frames: ClientFrames) => [frames.synStream(5), frames.synStream(3)]],
-    ['talk HTTP', () => [Buffer.from('GET / HTTP/1.1\r\n\r\n')]],
+    ['speak another version', () => [Buffer.from('8002000100000000', 'hex')]],
     ['send garbage headers', (frames: ClientFrames) => [frames.control(1, Buffer.alloc(20))]],
   ])('%s: the connection ends with GOAWAY 1', async (_, frames) => {
     const bed = new Bed();
@@ -562,7 +563,7 @@ async function socketBed(
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   const client = connect(address.port, '127.0.0.1');
-  const [socket]: [Socket] = await once(server, 'connection');
+  const [socket] = (await once(server, 'connection')) as [Socket]; // what the event carries
   server.close();
   const connection = new SpdyConnection(socket, Buffer.alloc(0), {
     clock: new FakeClock(),
