@@ -4,9 +4,11 @@ import type { Config, NodeConfig } from './config/config.ts';
 import { ApiClient } from './kube/client.ts';
 import { loadKubeConfig } from './kube/kubeconfig.ts';
 import { ServiceStore } from './kube/services.ts';
+import { KUBERNETES_VERSION } from './model/version.ts';
 import { PodNetworks } from './node/pod-networks.ts';
 import { HealthzServer } from './server/healthz-server.ts';
 import type { Logger } from './telemetry/logger.ts';
+import { ProcessMetrics } from './telemetry/metrics/process-metrics.ts';
 import { ChildAbort } from './util/abort.ts';
 import { systemClock } from './util/clock.ts';
 import { errorMessage, UsageError } from './util/errors.ts';
@@ -17,6 +19,8 @@ const FORMAT = '1';
 
 export interface AppOptions {
   readonly log: Logger;
+  /** Changes what is logged, by klog's numbers (`PUT /debug/flags/v`). */
+  readonly setVerbosity: (verbosity: number) => void;
   /** Aborts when the process is to end; pods go on. */
   readonly signal: AbortSignal;
   readonly productVersion: string;
@@ -26,7 +30,7 @@ export interface AppOptions {
  * Builds every object by hand and runs all nodes until the signal aborts. A fault of our own in one node ends the process: a
  * supervisor that restarts it finds everything as it was, which a half-dead process would not.
  */
-export async function runApp(config: Config, { log, signal, productVersion }: AppOptions): Promise<void> {
+export async function runApp(config: Config, { log, setVerbosity, signal, productVersion }: AppOptions): Promise<void> {
   const clock = systemClock;
   const random = Math.random;
   using life = new ChildAbort(signal);
@@ -34,8 +38,15 @@ export async function runApp(config: Config, { log, signal, productVersion }: Ap
     ...(config.kubeconfig === undefined ? {} : { file: config.kubeconfig }),
     ...(config.context === undefined ? {} : { context: config.context }),
   });
-  const client = new ApiClient({ credentials, clock, userAgent: `outrigger/${productVersion}` });
+  const processMetrics = new ProcessMetrics({ version: productVersion, kubernetesVersion: KUBERNETES_VERSION });
+  const client = new ApiClient({
+    metrics: processMetrics.api,
+    credentials,
+    clock,
+    userAgent: `outrigger/${productVersion}`,
+  });
   const services = new ServiceStore({ client, clock, log, random });
+  processMetrics.watches.add(services.watch);
   const networks = new PodNetworks(config.nodes);
   const nodes: VirtualNode[] = [];
   let healthz: HealthzServer | undefined;
@@ -43,7 +54,19 @@ export async function runApp(config: Config, { log, signal, productVersion }: Ap
     for (const node of config.nodes) {
       const nodeLog = config.nodes.length === 1 ? log : log.child({ node: node.name });
       const provider = await createProvider(node, nodeLog, life.signal);
-      const shared = { config, productVersion, client, services, networks, clock, random, signal: life.signal };
+      const shared = {
+        config,
+        productVersion,
+        setVerbosity,
+        startedAtMs: clock.now(),
+        client,
+        services,
+        processMetrics,
+        networks,
+        clock,
+        random,
+        signal: life.signal,
+      };
       nodes.push(new VirtualNode({ ...shared, node, provider, log: nodeLog }));
     }
     healthz = await startHealthz(config, nodes, log);

@@ -7,6 +7,7 @@ import { ApiClient } from './kube/client.ts';
 import { ServiceStore } from './kube/services.ts';
 import { PodNetworks } from './node/pod-networks.ts';
 import { healthz } from './server/health.ts';
+import { ProcessMetrics } from './telemetry/metrics/process-metrics.ts';
 import { FakeClock } from './testing/fake-clock.ts';
 import { FakeKube, list, until } from './testing/fake-kube.ts';
 import { silentLog } from './testing/silent-log.ts';
@@ -38,7 +39,10 @@ beforeEach(async () => {
     node: nodeConfig,
     provider: new FakeContainerProvider(backend, { nodeName: 'n', ownerLabels: {} }),
     productVersion: '0',
+    startedAtMs: clock.now(),
+    setVerbosity: () => {},
     client,
+    processMetrics: new ProcessMetrics({ version: '0', kubernetesVersion: 'v1.36.3' }),
     services: new ServiceStore({ client, clock, log }),
     networks: new PodNetworks([]),
     clock,

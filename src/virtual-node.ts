@@ -1,24 +1,22 @@
-import type { PodUid, Provider } from '../providers/contract/index.ts';
-import { makeAccessPolicy } from './access-policy.ts';
+import type { Provider } from '../providers/contract/index.ts';
 import type { Config, NodeConfig } from './config/config.ts';
 import type { ApiClient } from './kube/client.ts';
 import { EventRecorder } from './kube/events.ts';
 import { LeaseApi, NodeApi, watchNode } from './kube/nodes.ts';
 import type { ServiceStore } from './kube/services.ts';
+import { KubeletApi } from './kubelet-api.ts';
 import { NodeAgent } from './node/agent.ts';
 import type { PodNetworks } from './node/pod-networks.ts';
 import type { NodeWatch } from './node/ports.ts';
 import { podCounts } from './pod-counts.ts';
 import { PodStack } from './pod-stack.ts';
 import type { HealthCheck } from './server/health.ts';
-import { KubeletServer } from './server/server.ts';
 import type { ServingSource } from './server/tls-files.ts';
 import { openServing, type Serving } from './serving.ts';
-import { NodeStats } from './stats/node-stats.ts';
 import { Sampler } from './stats/sampler.ts';
 import { selfUsage } from './stats/self-usage.ts';
-import type { Logger } from './telemetry/logger.ts';
 import { instrumentProvider } from './telemetry/instrumented-provider.ts';
+import type { Logger } from './telemetry/logger.ts';
 import { NodeMetrics } from './telemetry/metrics/node-metrics.ts';
 import type { ProcessMetrics } from './telemetry/metrics/process-metrics.ts';
 import { untilAborted } from './util/abort.ts';
@@ -34,6 +32,9 @@ export interface VirtualNodeOptions {
   readonly node: NodeConfig;
   readonly provider: Provider;
   readonly productVersion: string;
+  /** When this process began. */
+  readonly startedAtMs: number;
+  readonly setVerbosity: (verbosity: number) => void;
   /** Shared by all nodes of the process. */
   readonly client: ApiClient;
   readonly services: ServiceStore;
@@ -154,37 +155,9 @@ export class VirtualNode {
     });
   }
 
-  #makeServer(serving: ServingSource): KubeletServer {
-    const { config, node, provider, client, clock, random, log, signal } = this.#options;
-    const { desired, pleg, workers } = this.pods;
-    const sampler = this.#sampler;
-    const { access, debug } = config;
-    const policy = makeAccessPolicy({ client, nodeName: node.name, access, clock, random, signal });
-    return new KubeletServer({
-      address: node.address,
-      port: node.port,
-      serving,
-      tlsMinVersion: config.tls.minVersion,
-      ...(config.tls.ciphers === undefined ? {} : { tlsCiphers: config.tls.ciphers }),
-      ...(node.clientCaFile === undefined ? {} : { clientCaFile: node.clientCaFile }),
-      ...policy,
-      debugging: debug.handlers,
-      checks: this.checks,
-      metrics: this.metrics,
-      http: this.metrics.http,
-      pods: function* () {
-        for (const { pod, stop } of desired.all()) if (stop?.type !== 'removed') yield pod;
-      },
-      findPod: (namespace, name) => this.pods.find(namespace, name),
-      status: (uid: PodUid) => workers.status(uid),
-      observed: pleg,
-      ...(provider.logs === undefined ? {} : { logs: provider.logs }),
-      ...(sampler === undefined
-        ? {}
-        : { stats: new NodeStats({ nodeName: node.name, sampler, observed: pleg, desired }) }),
-      clock,
-      log,
-    });
+  #makeServer(serving: ServingSource): KubeletApi {
+    const { pods, metrics, checks } = this;
+    return new KubeletApi({ ...this.#options, pods, metrics, checks, sampler: this.#sampler, serving });
   }
 
   #makeAgent(kubeletPort: number): NodeAgent {

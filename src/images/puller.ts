@@ -31,6 +31,10 @@ export interface ImagePullerOptions {
   readonly clock: Clock;
   readonly log: Pick<Logger, 'warn'>;
   readonly limits: PullLimits;
+  readonly metrics?: {
+    pulled(seconds: number, bytes: number): void;
+    asked(policy: string, present: 'true' | 'false' | 'unknown', pull: 'true' | 'false'): void;
+  };
 }
 
 interface CallOptions {
@@ -86,8 +90,13 @@ export class ImagePuller implements ImageSource {
     }
     if (request.policy !== 'Always') {
       const present = await this.#present(request, image);
-      if (present !== undefined) return present;
+      if (present !== undefined) {
+        this.#options.metrics?.asked(request.policy, present.type === 'present' ? 'true' : 'unknown', 'false');
+        return present;
+      }
     }
+    const looked = request.policy === 'Always' ? 'unknown' : 'false';
+    this.#options.metrics?.asked(request.policy, looked, request.policy === 'Never' ? 'false' : 'true');
     if (request.policy === 'Never') {
       const message = `Container image ${request.quoted} is not present with pull policy of Never`;
       return request.failed('ErrImageNeverPull', message, 'ErrImageNeverPull');
@@ -129,6 +138,7 @@ export class ImagePuller implements ImageSource {
       const took = formatDuration(pull.durationMs);
       const waited = formatDuration(this.#options.clock.now() - startedAt);
       const size = pull.image.sizeBytes ?? 0;
+      this.#options.metrics?.pulled(pull.durationMs / 1000, size);
       const message = `Successfully pulled image ${request.quoted} in ${took} (${waited} including waiting). Image size: ${size} bytes.`;
       request.emit('Normal', 'Pulled', message);
       return { type: 'present', image: pull.image };

@@ -47,6 +47,7 @@ export interface ApiClientOptions {
   readonly clock: Clock;
   readonly userAgent?: string;
   readonly maxSockets?: number;
+  readonly metrics?: { requested(method: string, host: string, code: number | '<error>', seconds: number): void };
 }
 
 /** JSON in, JSON out. The typed API classes are not used: they drop fields that they do not know (convention 15). */
@@ -54,8 +55,10 @@ export class ApiClient {
   readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #userAgent: string;
+  readonly #metrics: ApiClientOptions['metrics'];
 
-  constructor({ credentials, clock, userAgent = 'outrigger', maxSockets = 24 }: ApiClientOptions) {
+  constructor({ credentials, clock, userAgent = 'outrigger', maxSockets = 24, metrics }: ApiClientOptions) {
+    this.#metrics = metrics;
     this.#connection = new Connection(credentials, clock, maxSockets);
     this.#clock = clock;
     this.#userAgent = userAgent;
@@ -148,6 +151,14 @@ export class ApiClient {
           : { 'content-type': call.contentType ?? 'application/json', 'content-length': body.length }),
       },
     };
+    const startMs = this.#clock.now();
+    const tell = (code: number | '<error>'): void =>
+      this.#metrics?.requested(
+        call.method,
+        String(target.options.hostname),
+        code,
+        (this.#clock.now() - startMs) / 1000,
+      );
     const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
       const request = target.secure ? https.request(options) : http.request(options);
       const onAbort = (): void => {
@@ -162,6 +173,7 @@ export class ApiClient {
       request.once('response', (answer) => {
         // From here on the signal destroys the answer instead (an unread answer would keep its socket).
         call.signal.removeEventListener('abort', onAbort);
+        tell(answer.statusCode ?? 0);
         followSignal(answer, call.signal);
         watchdog.onBark = () => {
           this.#connection.dropIdleSockets();
@@ -171,6 +183,7 @@ export class ApiClient {
       });
       request.once('error', (error) => {
         call.signal.removeEventListener('abort', onAbort);
+        if (!call.signal.aborted) tell('<error>');
         reject(unreachable(error, request.reusedSocket && hasCode(error, 'ECONNRESET', 'EPIPE')));
       });
       request.end(body);

@@ -36,6 +36,17 @@ export class ServiceStore implements ServiceSource {
     return this.#reflector.synced;
   }
 
+  /** How fresh the Services are. */
+  get watch() {
+    const reflector = this.#reflector;
+    return {
+      resource: 'services',
+      ageMs: () => reflector.lastByteAgeMs,
+      restarts: () => reflector.restarts,
+      relists: () => reflector.relists,
+    };
+  }
+
   forNamespace(namespace: string): readonly Service[] | undefined {
     return this.#listed ? [...(this.#byNamespace.get(namespace)?.values() ?? [])] : undefined;
   }

@@ -3,9 +3,8 @@ import type { NodeConfig } from '../config/config.ts';
 import type { NodeStatus } from '../kube/nodes.ts';
 import { formatBytes, formatMilli, quantityToBytes, quantityToMilli } from '../model/quantity.ts';
 import type { NodeFacts } from '../model/stores.ts';
+import { KUBERNETES_VERSION } from '../model/version.ts';
 
-/** Kubernetes version whose kubelet we follow; version-skew logic reads it from nodeInfo (reference 5.6). */
-const KUBERNETES_VERSION = 'v1.36.3';
 const DEFAULT_MAX_PODS = 110;
 const NAMES_PER_IMAGE = 5;
 

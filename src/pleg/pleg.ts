@@ -27,6 +27,10 @@ export interface PlegOptions {
   readonly log: Logger;
   /** Something about this pod changed on the backend. */
   readonly notify: (uid: PodUid) => void;
+  readonly metrics?: {
+    relisted(startedMs: number, endedMs: number, ok: boolean): void;
+    podAsked(seconds: number): void;
+  };
   /** The backend answers again after it could not be asked for a while. */
   readonly onRecovered?: () => void;
 }
@@ -40,6 +44,8 @@ export class Pleg implements ObservedStore {
   readonly #entries = new Map<PodUid, ObservedEntry>();
   readonly #synced = Promise.withResolvers<void>();
   #lastSeenMs: number;
+  /** When the loop of lists last came round, whether the backend answered or not. */
+  #enteredMs: number;
   #failures = 0;
   /** Orders the questions to the backend; a clock would not do, it can be set back. */
   #questions = 0;
@@ -47,6 +53,7 @@ export class Pleg implements ObservedStore {
   constructor(options: PlegOptions) {
     this.#options = options;
     this.#lastSeenMs = options.clock.now();
+    this.#enteredMs = this.#lastSeenMs;
   }
 
   /** Resolves after the first complete list. */
@@ -69,6 +76,11 @@ export class Pleg implements ObservedStore {
     };
   }
 
+  /** A loop that does not come round is stuck, which a supervisor can only mend by a restart. */
+  get enteredMs(): number {
+    return this.#enteredMs;
+  }
+
   /** The pod's worker is done with it. */
   forget(uid: PodUid): void {
     this.#entries.delete(uid);
@@ -77,7 +89,10 @@ export class Pleg implements ObservedStore {
   /** Asks the backend about one pod now. Throws what the provider throws. */
   async refresh(uid: PodUid, { signal }: { readonly signal: AbortSignal }): Promise<void> {
     const at = ++this.#questions;
-    this.#put(uid, await this.#ask((options) => this.#options.provider.inspect(uid, options), signal), at);
+    const { clock, provider, metrics } = this.#options;
+    const startedMs = clock.now();
+    this.#put(uid, await this.#ask((options) => provider.inspect(uid, options), signal), at);
+    metrics?.podAsked((clock.now() - startedMs) / 1000);
   }
 
   /** Lists and follows hints until the signal aborts. */
@@ -88,6 +103,7 @@ export class Pleg implements ObservedStore {
   async #relistLoop(signal: AbortSignal): Promise<void> {
     const { clock, provider } = this.#options;
     while (!signal.aborted) {
+      this.#enteredMs = clock.now();
       const listed = await this.#relist(signal);
       const delayMs = listed ? provider.traits.relistIntervalMs : this.#retryDelayMs(this.#failures);
       await clock.sleep(delayMs, { signal }).catch(() => undefined); // only an abort rejects; the loop's condition sees it
@@ -95,8 +111,9 @@ export class Pleg implements ObservedStore {
   }
 
   async #relist(signal: AbortSignal): Promise<boolean> {
-    const { clock, provider, log, onRecovered } = this.#options;
+    const { clock, provider, log, metrics, onRecovered } = this.#options;
     const at = ++this.#questions;
+    const startedMs = clock.now();
     try {
       const pods = await this.#ask((options) => provider.list(options), signal);
       const seen = new Set<PodUid>();
@@ -106,6 +123,7 @@ export class Pleg implements ObservedStore {
       }
       for (const uid of this.#entries.keys()) if (!seen.has(uid)) this.#put(uid, undefined, at);
       this.#lastSeenMs = clock.now();
+      metrics?.relisted(startedMs, this.#lastSeenMs, true);
       this.#synced.resolve();
       if (this.#failures > 0) {
         log.info({ failures: this.#failures }, 'backend can be listed again');
@@ -115,6 +133,7 @@ export class Pleg implements ObservedStore {
       return true;
     } catch (error: unknown) {
       if (signal.aborted) return false;
+      metrics?.relisted(startedMs, clock.now(), false);
       // One line per outage, not per try: the node's Ready condition carries the reason meanwhile.
       if (this.#failures === 0) log.warn({ err: error }, 'backend cannot be listed');
       this.#failures += 1;

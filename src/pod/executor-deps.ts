@@ -2,6 +2,7 @@ import type { PodUid, Provider } from '../../providers/contract/index.ts';
 import type { NodeFacts } from '../model/stores.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Clock } from '../util/clock.ts';
+import type { PodObserver } from './milestones.ts';
 import type { EventSink, ImageSource, ProbeControl, ServiceSource, StatusSink, VolumeSource } from './ports.ts';
 
 export interface ExecutorDeps {
@@ -12,6 +13,7 @@ export interface ExecutorDeps {
   readonly images: ImageSource & { forget(uid: PodUid): void };
   readonly services: ServiceSource;
   readonly probes: Pick<ProbeControl, 'forget'>;
+  readonly metrics?: PodObserver;
   readonly facts: () => NodeFacts | undefined;
   readonly settings: PodSettings;
   /** Bounds driving calls across pods: a backend is not asked for a hundred things at once. */

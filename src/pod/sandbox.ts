@@ -104,10 +104,12 @@ export class SandboxStep {
     const pod = podOf(turn.snapshot);
     try {
       await make();
+      this.#deps.metrics?.sandboxMade(true);
       const { sandbox: _, ...memory } = turn.memory;
       turn.memory = memory;
     } catch (error: unknown) {
       if (isAbortError(error, turn.signal) || isOutage(error)) throw error;
+      this.#deps.metrics?.sandboxMade(false);
       const message = errorMessage(error);
       const nowMs = clock.now();
       const failures = (previous?.failures ?? 0) + 1;

@@ -37,10 +37,13 @@ export class StartStep {
 
   async pull(name: string, turn: Turn): Promise<void> {
     const pod = podOf(turn.snapshot);
+    const startMs = this.#deps.clock.now();
     const result = await this.#deps.images.ensure(pod, containerOf(pod, name), containerPath(name), {
       signal: turn.signal,
     });
+    turn.memory = { ...turn.memory, pullMs: turn.memory.pullMs + this.#deps.clock.now() - startMs };
     if (result.type === 'failed') {
+      this.#deps.metrics?.containerStarted('container', result.reason);
       this.#remember(turn, name, { reason: result.reason, message: result.message }, result.retryAtMs);
       return;
     }
@@ -56,6 +59,7 @@ export class StartStep {
       const image = this.#pulled.get(turn)?.get(name);
       const spec = this.#build(pod, name, attempt, turn, image);
       await this.#deps.limit(() => startAnew(provider, sandbox, spec, options));
+      this.#deps.metrics?.containerStarted('container');
       this.#event(pod, name, 'Normal', 'Created', 'Container created');
       this.#event(pod, name, 'Normal', 'Started', 'Container started');
       turn.started.add(stopKey(name, attempt));
@@ -84,8 +88,10 @@ export class StartStep {
       return;
     }
     if (madeButNotStarted(error)) this.#event(pod, name, 'Normal', 'Created', 'Container created');
+    const reason = waitingReason(error);
+    this.#deps.metrics?.containerStarted('container', reason);
     this.#event(pod, name, 'Warning', 'Failed', `Error: ${message}`);
-    this.#remember(turn, name, { reason: waitingReason(error), message, attempt });
+    this.#remember(turn, name, { reason, message, attempt });
   }
 
   #remember(

@@ -8,6 +8,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import { backoffDelayMs, withJitter } from '../util/backoff.ts';
 import type { Clock } from '../util/clock.ts';
 import { isOutage } from './failure.ts';
+import { milestones, type PodObserver } from './milestones.ts';
 import type { Action, Plan } from './plan/actions.ts';
 import { EMPTY_MEMORY, type PodMemory, setBack } from './plan/memory.ts';
 import { type Snapshot, stopKey } from './plan/snapshot.ts';
@@ -37,6 +38,7 @@ export interface WorkerDeps {
   readonly probes: ProbeControl;
   readonly facts: () => NodeFacts | undefined;
   readonly maxBackoffMs: number;
+  readonly metrics?: PodObserver;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
@@ -50,6 +52,7 @@ const ORPHAN_STOP = { type: 'removed', graceSeconds: 1 } as const;
 export class PodWorker {
   readonly #uid: PodUid;
   readonly #deps: WorkerDeps;
+  readonly #seenMs: number;
   #memory: PodMemory = EMPTY_MEMORY;
   #markedDirty = false;
   /** The backend was asked for something and nobody has looked since: what is known of the pod may be outdated. */
@@ -60,6 +63,7 @@ export class PodWorker {
   constructor(uid: PodUid, deps: WorkerDeps) {
     this.#uid = uid;
     this.#deps = deps;
+    this.#seenMs = deps.clock.now();
   }
 
   get memory(): PodMemory {
@@ -192,13 +196,31 @@ export class PodWorker {
       this.#deps.probes.forget(this.#uid);
       return;
     }
+    const before = this.#memory.status ?? pod.status ?? {};
     const probed = this.#memory.admission?.type === 'accepted';
     if (probed) this.#deps.probes.observe(pod, snapshot.observed);
     const status = this.#compute({ ...snapshot, pod }, next.finished === true);
     this.#memory = { ...this.#memory, status };
+    this.#tell(pod, before, status);
     if (probed) this.#deps.probes.sync({ pod, observed: snapshot.observed, status, stopping: stop !== undefined });
     // Killed for its health and started again in one go: the moment between is not shown, as on the kubelet (oracle case 054).
     if (!next.actions.some((action) => startsAfterKill(snapshot, action))) this.#deps.status.submit(pod, status);
+  }
+
+  #tell(pod: Pod, before: PodStatus, after: PodStatus): void {
+    const { metrics, clock } = this.#deps;
+    if (metrics === undefined) return;
+    const { ended, running } = milestones(before, after);
+    for (const { type, exitCode, reason } of ended) metrics.containerEnded(type, exitCode, reason);
+    if (!running) return;
+    const nowMs = clock.now();
+    const createdMs = Date.parse(pod.metadata.creationTimestamp ?? '') || nowMs;
+    const seconds = (ms: number): number => Math.max(0, ms) / 1000;
+    metrics.podRunning({
+      sinceSeen: seconds(nowMs - this.#seenMs),
+      sinceCreated: seconds(nowMs - createdMs),
+      pulling: seconds(this.#memory.pullMs),
+    });
   }
 
   /**

@@ -66,6 +66,28 @@ export class Workers {
     this.post(uid);
   }
 
+  /** Turns that run now. */
+  get turning(): number {
+    return this.#mailbox.busy;
+  }
+
+  /** Where the pods of all workers stand, as the kubelet counts them. */
+  counts(): readonly { readonly lifecycle: string; readonly config: string; readonly count: number }[] {
+    const counts = new Map<string, number>();
+    for (const [uid, { memory }] of this.#workers) {
+      const entry = this.#deps.desired.get(uid);
+      const over = memory.finalWritten || isTerminalPhase(memory.status?.phase);
+      const lifecycle = over ? 'terminated' : entry?.stop === undefined && entry !== undefined ? 'sync' : 'terminating';
+      const config = entry === undefined ? 'runtime_only' : entry.stop?.type === 'removed' ? 'orphan' : 'desired';
+      const key = `${lifecycle} ${config}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    return [...counts].map(([key, count]) => {
+      const [lifecycle = '', config = ''] = key.split(' ');
+      return { lifecycle, config, count };
+    });
+  }
+
   /** The status computed last; what the API server has may be older. */
   status(uid: PodUid): PodStatus | undefined {
     return this.#workers.get(uid)?.memory.status;
@@ -80,8 +102,9 @@ export class Workers {
   async #turn(uid: PodUid): Promise<void> {
     using turn = new ChildAbort(this.#deps.signal);
     this.#turns.set(uid, turn);
+    const isNew = !this.#workers.has(uid);
     const worker = this.#workers.get(uid) ?? (await this.#newWorker(uid, turn.signal));
-    const outcome = await worker?.turn(turn.signal);
+    const outcome = await this.#timed(uid, isNew, worker, turn.signal);
     this.#turns.delete(uid);
     if (outcome === undefined) return;
     if (outcome !== 'done') {
@@ -93,6 +116,17 @@ export class Workers {
     this.#mailbox.drop(uid);
   }
 
+  async #timed(uid: PodUid, isNew: boolean, worker: PodWorker | undefined, signal: AbortSignal) {
+    const { clock, desired, metrics } = this.#deps;
+    const startMs = clock.now();
+    const outcome = await worker?.turn(signal);
+    if (outcome === undefined || metrics === undefined) return outcome;
+    const stopping = desired.get(uid)?.stop !== undefined;
+    const operation = outcome === 'done' ? 'terminated' : stopping ? 'kill' : isNew ? 'create' : 'sync';
+    metrics.turn(operation, (clock.now() - startMs) / 1000, worker?.memory.retry !== undefined);
+    return outcome;
+  }
+
   /** Undefined if there is nothing to do for this UID now. */
   async #newWorker(uid: PodUid, signal: AbortSignal): Promise<PodWorker | undefined> {
     const { desired, observed } = this.#deps;
@@ -102,6 +136,8 @@ export class Workers {
       return undefined;
     }
     const worker = new PodWorker(uid, this.#deps);
+    if (entry === undefined) this.#deps.metrics?.orphanFound();
+    else this.#deps.metrics?.workerStarted(0, entry.pod.spec.containers.length);
     if (entry !== undefined && entry.stop === undefined && !isTerminalPhase(entry.pod.status?.phase)) {
       let rejection = this.#judge(entry.pod);
       if (rejection?.reason === 'NodeAffinity') {
@@ -118,8 +154,9 @@ export class Workers {
 
   #admit(worker: PodWorker, pod: Pod, rejection: Rejection | undefined): void {
     worker.admit(rejection === undefined ? { type: 'accepted' } : { type: 'rejected', rejection });
-    if (rejection !== undefined)
-      this.#deps.event(pod, { type: 'Warning', reason: rejection.reason, message: rejection.message });
+    if (rejection === undefined) return;
+    this.#deps.metrics?.rejected(rejection.reason);
+    this.#deps.event(pod, { type: 'Warning', reason: rejection.reason, message: rejection.message });
   }
 
   /** One pod that cannot be judged must not take the others along; the kubelet has a reason of its own for this, too. */

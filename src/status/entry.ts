@@ -7,6 +7,8 @@ export interface Write {
   readonly patch: StatusPatch;
   readonly wanted: PodStatus;
   readonly version: number;
+  /** Clock milliseconds since which the newest status of the pod waits to be written. */
+  readonly knownAtMs: number;
 }
 
 /** What the writer remembers of one pod. No I/O. */
@@ -24,6 +26,7 @@ export class StatusEntry {
   #apiVersion: string | undefined;
   #wanted: PodStatus | undefined;
   #wantedVersion = 0;
+  #knownAtMs = 0;
   #acked: PodStatus | undefined;
   #ackedVersion = 0;
   /** Our fields as the server stored them when it acknowledged: what differs from this was done by somebody else. */
@@ -54,7 +57,8 @@ export class StatusEntry {
     return statusPatch(this.#api, this.#stored) !== undefined;
   }
 
-  want(status: PodStatus): void {
+  want(status: PodStatus, nowMs: number): void {
+    if (!this.needsWrite) this.#knownAtMs = nowMs;
     this.#wanted = status;
     this.#wantedVersion++;
   }
@@ -77,7 +81,7 @@ export class StatusEntry {
 
   nextWrite(): Write | undefined {
     if (this.#ended || this.#wanted === undefined) return undefined;
-    const write = { wanted: this.#wanted, version: this.#wantedVersion };
+    const write = { wanted: this.#wanted, version: this.#wantedVersion, knownAtMs: this.#knownAtMs };
     const patch = statusPatch(this.#api, write.wanted);
     if (patch !== undefined) return { ...write, patch };
     this.#stored = this.#api;

@@ -1,4 +1,4 @@
-import { type Logger, pino } from 'pino';
+import { type Logger, type LoggerOptions, pino } from 'pino';
 import pretty from 'pino-pretty';
 
 export type { Logger };
@@ -20,9 +20,38 @@ const REDACTED = [
   '*.headers.authorization',
 ];
 
-export function createLogger({ format, verbosity }: LogOptions): Logger {
-  const options = { level: verbosity >= 4 ? 'debug' : 'info', redact: REDACTED, base: null };
-  return format === 'text'
-    ? pino(options, pretty({ destination: 2, sync: true, colorize: false }))
-    : pino(options, pino.destination({ dest: 2, sync: true }));
+export interface Logging {
+  readonly log: Logger;
+  /** Changes what is logged from now on, by all loggers that come from this one. */
+  setVerbosity(verbosity: number): void;
+}
+
+export function createLogging({ format, verbosity }: LogOptions): Logging {
+  // A child keeps the level that it was made with, so each is remembered; weakly, since nobody says when it is done with.
+  const children = new Set<WeakRef<Logger>>();
+  const options: LoggerOptions = {
+    level: level(verbosity),
+    redact: REDACTED,
+    base: null,
+    onChild: (child) => children.add(new WeakRef(child)),
+  };
+  const log =
+    format === 'text'
+      ? pino(options, pretty({ destination: 2, sync: true, colorize: false }))
+      : pino(options, pino.destination({ dest: 2, sync: true }));
+  return {
+    log,
+    setVerbosity: (changed) => {
+      log.level = level(changed);
+      for (const reference of children) {
+        const child = reference.deref();
+        if (child === undefined) children.delete(reference);
+        else child.level = log.level;
+      }
+    },
+  };
+}
+
+function level(verbosity: number): 'debug' | 'info' {
+  return verbosity >= 4 ? 'debug' : 'info';
 }

@@ -16,6 +16,13 @@ export class Mailbox<Key> {
     this.#handle = handle;
   }
 
+  /** Keys that are being handled now. */
+  get busy(): number {
+    let count = 0;
+    for (const { running } of this.#entries.values()) if (running) count++;
+    return count;
+  }
+
   post(key: Key): void {
     if (this.#closed) return;
     const entry = this.#entry(key);

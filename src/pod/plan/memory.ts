@@ -15,6 +15,8 @@ export interface PodMemory {
   readonly sandbox?: StartFailure;
   /** Failures of the last attempt to start a container, by container name. */
   readonly starts: ReadonlyMap<string, StartFailure>;
+  /** Milliseconds spent on images so far. */
+  readonly pullMs: number;
   /** Crash-loop clocks by container name (reference 2.4). */
   readonly backoffs: ReadonlyMap<string, Backoff>;
   /** Stops under way, by `name#attempt`. */
@@ -64,6 +66,7 @@ export interface PendingStop {
 
 export const EMPTY_MEMORY: PodMemory = {
   starts: new Map(),
+  pullMs: 0,
   backoffs: new Map(),
   stops: new Map(),
   volumesDirty: true,

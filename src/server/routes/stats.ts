@@ -2,6 +2,7 @@ import express, { type Response, Router } from 'express';
 import type { Logger } from '../../telemetry/logger.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { only, onlyGet, queryOf, sendText } from '../reply.ts';
+import { TEXT_FORMAT } from './text-format.ts';
 
 export interface StatsDeps {
   /** Absent where the backend cannot measure (501). None of these waits for it. */
@@ -16,8 +17,6 @@ export interface StatsSource {
   cadvisor(): string;
 }
 
-/** The kubelet's pages know protobuf too; whoever accepts that accepts text (reference 11.2). */
-const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8';
 const MAX_FORM_BYTES = 4096;
 
 /** `/stats/summary`, `/metrics/resource` and `/metrics/cadvisor` (reference 11.2, 14.4, 14.5). */

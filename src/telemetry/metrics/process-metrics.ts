@@ -1,0 +1,63 @@
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { ApiMetrics } from './api-metrics.ts';
+import { WatchMetrics } from './watch-metrics.ts';
+
+export interface BuildInfo {
+  readonly version: string;
+  /** Of Kubernetes, whose kubelet we are: `v1.36.3`. */
+  readonly kubernetesVersion: string;
+}
+
+/** What all nodes of the process have in common: memory, event loop, requests to the API server. Every node shows it. */
+export class ProcessMetrics {
+  readonly api: ApiMetrics;
+  readonly watches: WatchMetrics;
+  readonly #registry = new Registry();
+
+  constructor({ version, kubernetesVersion }: BuildInfo) {
+    const registry = this.#registry;
+    // Looks at the event loop in the background from here on; there is one such look per process.
+    collectDefaultMetrics({ register: registry });
+    this.api = new ApiMetrics(registry);
+    this.watches = new WatchMetrics(registry);
+    const [major = '', minor = ''] = kubernetesVersion.replace(/^v/, '').split('.');
+    new Gauge({
+      name: 'kubernetes_build_info',
+      help: 'A metric with a constant 1 value, labeled by the versions that this program was built from',
+      labelNames: [
+        'major',
+        'minor',
+        'git_version',
+        'git_commit',
+        'git_tree_state',
+        'build_date',
+        'go_version',
+        'compiler',
+        'platform',
+      ],
+      registers: [registry],
+    }).set(
+      {
+        major,
+        minor,
+        git_version: `${kubernetesVersion}-outrigger-${version}`,
+        git_commit: '',
+        git_tree_state: '',
+        build_date: '',
+        go_version: '',
+        compiler: `node-${process.version}`,
+        platform: `${process.platform}/${process.arch}`,
+      },
+      1,
+    );
+  }
+
+  async main(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  /** `process_start_time_seconds`, which the kubelet shows beside the probes. */
+  async startTime(): Promise<string> {
+    return this.#registry.getSingleMetricAsString('process_start_time_seconds');
+  }
+}
