@@ -1,6 +1,6 @@
 import { type Duplex, Writable } from 'node:stream';
 import { ProviderError } from '../contract/index.ts';
-import { Output } from './output.ts';
+import { SessionOutput } from '../shared/session-output.ts';
 import { StreamFrames, type StreamPiece } from './stream-frames.ts';
 
 export interface SessionStreamsOptions {
@@ -35,8 +35,8 @@ export type ConnectionEnd =
  */
 export class SessionStreams {
   readonly stdin: Writable | undefined;
-  readonly stdout: Output;
-  readonly stderr: Output | undefined;
+  readonly stdout: SessionOutput;
+  readonly stderr: SessionOutput | undefined;
   /** Never rejects. */
   readonly disconnected: Promise<ConnectionEnd>;
   readonly #socket: Duplex;
@@ -58,8 +58,8 @@ export class SessionStreams {
     this.#socket = socket;
     this.#frames = options.terminal ? undefined : new StreamFrames();
     this.#isEngineSpeaking = options.isEngineSpeaking;
-    this.stdout = new Output(onRoom);
-    this.stderr = options.terminal ? undefined : new Output(onRoom);
+    this.stdout = new SessionOutput(onRoom);
+    this.stderr = options.terminal ? undefined : new SessionOutput(onRoom);
     const { onStdinEnd } = options;
     this.stdin = onStdinEnd && stdinOver(socket, () => onStdinEnd(socket));
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));

@@ -6,8 +6,11 @@ import { Faults } from './faults.ts';
 import { HintBus } from './hint-bus.ts';
 import { FakeImages } from './images.ts';
 import { FakePod } from './pod.ts';
-import { type FakeConfig, type FakeScript, parseConfig, type ScriptMatcher } from './schema.ts';
+import { type FakeConfig, type FakeExecAnswer, type FakeScript, parseConfig, type ScriptMatcher } from './schema.ts';
 import { ScriptBook } from './script.ts';
+import type { FakeSession } from './session.ts';
+
+export type ExecAnswerer = (ref: ContainerRef, command: readonly string[]) => FakeExecAnswer | undefined;
 
 /**
  * What a Docker daemon is to the Docker provider: it outlives providers. A test that "restarts the process" opens a second
@@ -20,7 +23,10 @@ export class FakeBackend {
   readonly images: FakeImages;
   readonly hints = new HintBus();
   readonly pods = new Map<PodUid, FakePod>();
+  /** Commands and attachments that are open. */
+  readonly sessions = new Set<FakeSession>();
   readonly #scripts: ScriptBook;
+  #answerExec: ExecAnswerer | undefined;
   readonly #pools = new Map<string, AddressPool>();
 
   constructor(clock: ProviderContext['clock'], config: FakeConfig = parseConfig({})) {
@@ -92,6 +98,15 @@ export class FakeBackend {
     return this.pods.get(ref.podUid)?.find(ref.container, ref.attempt);
   }
 
+  /** What commands do from now on, before any script; undefined leaves it to the scripts. */
+  answerExec(answer: ExecAnswerer | undefined): void {
+    this.#answerExec = answer;
+  }
+
+  execAnswer(ref: ContainerRef, container: FakeContainer, command: readonly string[]): FakeExecAnswer | undefined {
+    return this.#answerExec?.(ref, command) ?? container.execAnswer(command);
+  }
+
   // What tests do to a backend behind the provider's back.
 
   /** The container ends now, as if killed outside. */
@@ -114,15 +129,22 @@ export class FakeBackend {
     this.pods.get(uid)?.end();
   }
 
+  /** The connections of all sessions break. */
+  cutSessions(): void {
+    for (const session of this.sessions) session.fail(new ProviderError('Unavailable', 'the connection was closed'));
+  }
+
   /** The daemon restarts and takes every running container along (Docker with live-restore off). */
   crash(): void {
     this.hints.cut(new ProviderError('Unavailable', 'backend restarted'));
+    this.cutSessions();
     for (const pod of this.pods.values()) if (pod.state !== 'stopped') pod.end();
   }
 
   /** No timer is left afterwards. */
   dispose(): void {
     this.hints.cut();
+    this.cutSessions();
     for (const pod of this.pods.values()) pod.dispose();
   }
 

@@ -1,6 +1,6 @@
 import type { ContainerSpec, ContainerState, Labels, ObservedContainer, ProviderContext } from '../contract/index.ts';
 import { LogBuffer } from './log-buffer.ts';
-import type { FakeLogLine, FakeScript } from './schema.ts';
+import type { FakeExecAnswer, FakeLogLine, FakeScript } from './schema.ts';
 
 type Clock = ProviderContext['clock'];
 
@@ -42,6 +42,8 @@ export class FakeContainer {
   readonly #life = new AbortController();
   #state: ContainerState = { status: 'created' };
   #stopping = false;
+  /** Of its input, what has no line end yet. */
+  #line = '';
 
   constructor(options: FakeContainerOptions) {
     this.id = options.id;
@@ -60,6 +62,31 @@ export class FakeContainer {
 
   get startError(): string | undefined {
     return this.#script.startError;
+  }
+
+  /** Aborts when it ends, by itself or with its backend. */
+  get ended(): AbortSignal {
+    return this.#life.signal;
+  }
+
+  /** The last answer that is for this command, or for all. */
+  execAnswer(command: readonly string[]): FakeExecAnswer | undefined {
+    const text = command.join(' ');
+    return this.#script.exec?.findLast((answer) => answer.command === undefined || answer.command === text);
+  }
+
+  /** Standard input of its process. */
+  input(data: Buffer): void {
+    if (this.#script.stdin !== 'echo' || this.#state.status !== 'running') return;
+    const lines = (this.#line + data.toString()).split('\n');
+    this.#line = lines.pop() ?? '';
+    for (const line of lines) this.log.write(this.#clock.now(), 'stdout', line, false);
+  }
+
+  endInput(): void {
+    if (this.#script.stdin !== 'echo' || this.#state.status !== 'running') return;
+    if (this.#line !== '') this.log.write(this.#clock.now(), 'stdout', this.#line, true);
+    this.exit({ exitCode: 0 });
   }
 
   /** Pod-level units show their containers before they can run. */

@@ -7,6 +7,8 @@ export type FakeMethod =
   | 'inspect'
   | 'watch'
   | 'logs'
+  | 'exec'
+  | 'attach'
   | 'updateFiles'
   | 'imagePresent'
   | 'pullImage'

@@ -3,6 +3,11 @@ import type { LogRecord, LogRequest } from '../contract/index.ts';
 /** Old lines are dropped beyond this many, as a rotated log would. */
 const LIMIT = 10_000;
 
+interface LogListener {
+  readonly onRecord: (record: LogRecord) => void;
+  readonly onEnd: () => void;
+}
+
 /** The output of one container, kept until the container is removed. */
 export class LogBuffer {
   #records: LogRecord[] = [];
@@ -10,12 +15,15 @@ export class LogBuffer {
   #dropped = 0;
   #ended = false;
   #waiting: (() => void)[] = [];
+  readonly #listeners = new Set<LogListener>();
 
   write(atMs: number, stream: LogRecord['stream'], text: string, partial: boolean): void {
     // Nanoseconds make times of one millisecond distinct and ordered, as on an engine.
     const nanos = String((this.#dropped + this.#records.length) % 1_000_000).padStart(6, '0');
     const time = `${new Date(atMs).toISOString().slice(0, 23)}${nanos}Z`;
-    this.#records.push({ time, stream, line: new TextEncoder().encode(text), partial });
+    const record: LogRecord = { time, stream, line: new TextEncoder().encode(text), partial };
+    this.#records.push(record);
+    for (const { onRecord } of this.#listeners) onRecord(record);
     if (this.#records.length > LIMIT) {
       this.#records.shift();
       this.#dropped++;
@@ -24,8 +32,16 @@ export class LogBuffer {
   }
 
   end(): void {
+    if (!this.#ended) for (const { onEnd } of this.#listeners) onEnd();
     this.#ended = true;
     this.#wake();
+  }
+
+  /** Told of what is written from now on, at once; the function returned ends it. */
+  listen(onRecord: (record: LogRecord) => void, onEnd: () => void): () => void {
+    const listener = { onRecord, onEnd };
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   async *read(request: LogRequest, signal: AbortSignal): AsyncGenerator<LogRecord> {

@@ -1,6 +1,8 @@
 import type {
+  AttachFacet,
   CallOptions,
   ContainerRef,
+  ExecFacet,
   HostReport,
   Labels,
   LogFacet,
@@ -21,6 +23,7 @@ import { defaultSubnet } from './addresses.ts';
 import type { FakeBackend } from './backend.ts';
 import type { FakeMethod } from './faults.ts';
 import type { FakePod } from './pod.ts';
+import { FakeSessions } from './sessions.ts';
 import { FAKE_TRAITS } from './traits.ts';
 
 export type FakeContext = Pick<ProviderContext, 'nodeName' | 'ownerLabels'>;
@@ -38,6 +41,8 @@ export abstract class FakeObserving {
   readonly traits: ProviderTraits;
   readonly backend: FakeBackend;
   readonly logs: LogFacet = { logs: (ref, request, options) => this.#logs(ref, request, options) };
+  readonly exec: ExecFacet;
+  readonly attach: AttachFacet;
   readonly #context: FakeContext;
   readonly #validate: (spec: PodPlanSpec) => readonly Violation[];
 
@@ -45,6 +50,9 @@ export abstract class FakeObserving {
     this.backend = backend;
     this.name = options.name ?? 'fake';
     this.traits = { ...FAKE_TRAITS, ...options.traits };
+    const sessions = new FakeSessions({ backend, existing: (uid) => this.existing(uid) });
+    this.exec = sessions;
+    this.attach = sessions;
     this.#context = context;
     this.#validate = options.validate ?? (() => []);
   }

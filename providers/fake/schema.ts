@@ -10,6 +10,18 @@ const logLine = z.strictObject({
   partial: z.boolean().default(false),
 });
 
+/** What a command run in the container does instead of being read; `command` is its words joined by spaces, absent: every one. */
+const execAnswer = z.strictObject({
+  command: z.string().optional(),
+  stdout: z.string().optional(),
+  stderr: z.string().optional(),
+  exitCode: z.int().min(0).max(255).optional(),
+  /** Time between its output and its end. */
+  afterMs: z.number().nonnegative().optional(),
+  /** It cannot be started, with these words. */
+  startError: z.string().optional(),
+});
+
 /** What one container does. Everything is optional: the empty script runs until it is stopped. */
 const scriptSchema = z.strictObject({
   /** Absent: runs until it is stopped. */
@@ -30,9 +42,14 @@ const scriptSchema = z.strictObject({
   /** The start call fails with this message and leaves an exited container behind (StartError, 128). */
   startError: z.string().optional(),
   logs: z.array(logLine).optional(),
+  /** What becomes of standard input; absent: it is thrown away. */
+  stdin: z.literal('echo').optional(),
+  /** The last one that is for the command counts. */
+  exec: z.array(execAnswer).optional(),
 });
 
 export type FakeScript = z.infer<typeof scriptSchema>;
+export type FakeExecAnswer = z.infer<typeof execAnswer>;
 export type FakeLogLine = z.infer<typeof logLine>;
 
 /** Which containers a script is for; an absent field matches all. */

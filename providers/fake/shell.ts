@@ -17,7 +17,7 @@ export function readCommand(argv: readonly string[], env: ReadonlyMap<string, st
   return run([{ words: [name, ...rest], joiner: ';' }], env);
 }
 
-interface Statement {
+export interface Statement {
   readonly words: readonly string[];
   /** What stands behind it. */
   readonly joiner: ';' | '&&' | '||' | '&';
@@ -75,6 +75,8 @@ function run(list: readonly (Statement | 'unknown')[], env: ReadonlyMap<string, 
         }
         case 'exit':
           return done({ exitAfterMs: at, exitCode: Number.parseInt(args[0] ?? String(code), 10) & 255 });
+        case 'cat':
+          return done(args.length === 0 ? { stdin: 'echo' } : {});
         case 'trap':
           Object.assign(script, readTrap(args, env));
           break;
@@ -100,7 +102,7 @@ function readTrap(args: readonly string[], env: ReadonlyMap<string, string>): Pa
   };
 }
 
-function durationMs(text: string | undefined): number | undefined {
+export function durationMs(text: string | undefined): number | undefined {
   if (text === 'infinity' || text === 'inf') return undefined;
   const match = /^(\d+(?:\.\d+)?)([smhd]?)$/.exec(text ?? '');
   if (match === null) return undefined;
@@ -111,7 +113,7 @@ function durationMs(text: string | undefined): number | undefined {
 const KEYWORDS = new Set(['while', 'until', 'for', 'if', 'case', 'function']);
 
 /** Splits into simple commands. Quotes and $NAME are understood; pipes, redirections, substitutions and blocks are 'unknown'. */
-function statements(text: string, env: ReadonlyMap<string, string>): (Statement | 'unknown')[] {
+export function statements(text: string, env: ReadonlyMap<string, string>): (Statement | 'unknown')[] {
   const result: (Statement | 'unknown')[] = [];
   let words: string[] = [];
   let word: string | undefined;

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 
 /** One output of a session. It takes what is offered and says when it has had enough. */
-export class Output extends Readable {
+export class SessionOutput extends Readable {
   readonly #onRoom: () => void;
   #full = false;
 
