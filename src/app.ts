@@ -1,8 +1,8 @@
 import type { Provider, ProviderModule } from '../providers/contract/index.ts';
 import { loadProvider } from '../providers/registry.ts';
+import { openApiAccess } from './api-access.ts';
 import type { Config, NodeConfig } from './config/config.ts';
 import { ApiClient } from './kube/client.ts';
-import { loadKubeConfig } from './kube/kubeconfig.ts';
 import { ServiceStore } from './kube/services.ts';
 import { KUBERNETES_VERSION } from './model/version.ts';
 import { PodNetworks } from './node/pod-networks.ts';
@@ -34,16 +34,15 @@ export async function runApp(config: Config, { log, setVerbosity, signal, produc
   const clock = systemClock;
   const random = Math.random;
   using life = new ChildAbort(signal);
-  const credentials = loadKubeConfig({
-    ...(config.kubeconfig === undefined ? {} : { file: config.kubeconfig }),
-    ...(config.context === undefined ? {} : { context: config.context }),
-  });
+  const userAgent = `outrigger/${productVersion}`;
+  const access = await openApiAccess(config, { userAgent, clock, random, log, signal: life.signal });
+  const { credentials } = access;
   const processMetrics = new ProcessMetrics({ version: productVersion, kubernetesVersion: KUBERNETES_VERSION });
   const client = new ApiClient({
     metrics: processMetrics.api,
     credentials,
     clock,
-    userAgent: `outrigger/${productVersion}`,
+    userAgent,
   });
   const services = new ServiceStore({ client, clock, log, random });
   processMetrics.watches.add(services.watch);
@@ -70,15 +69,20 @@ export async function runApp(config: Config, { log, setVerbosity, signal, produc
       nodes.push(new VirtualNode({ ...shared, node, provider, log: nodeLog }));
     }
     healthz = await startHealthz(config, nodes, log);
-    const runs = [services.run({ signal: life.signal }), ...nodes.map((node) => node.run())];
+    const runs = [
+      services.run({ signal: life.signal }),
+      access.certificate?.run({ signal: life.signal }),
+      ...nodes.map((node) => node.run()),
+    ];
     // The first that fails takes the others down with it; each of them still ends in order.
-    for (const run of runs) run.catch((error: unknown) => life.abort(error));
+    for (const run of runs) run?.catch((error: unknown) => life.abort(error));
     const failed = (await Promise.allSettled(runs)).find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   } finally {
     life.abort(new Error('the process is going down'));
     await healthz?.stop();
     client.close();
+    access.close();
   }
 }
 

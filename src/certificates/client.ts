@@ -1,6 +1,5 @@
 import type { Logger } from '../telemetry/logger.ts';
 import { untilAborted } from '../util/abort.ts';
-import type { Clock } from '../util/clock.ts';
 import { CertificateManager, type CertificateManagerOptions, type Requests } from './manager.ts';
 import type { KeyPair } from './pair.ts';
 import { clientTemplate } from './template.ts';

@@ -1,4 +1,5 @@
 import type { Logger } from '../telemetry/logger.ts';
+import type { Clock } from '../util/clock.ts';
 import { CertificateManager, type CertificateManagerOptions, type Requests } from './manager.ts';
 import type { KeyPair } from './pair.ts';
 import type { CertificateStore } from './store.ts';

@@ -93,12 +93,23 @@ export class Connection {
     this.#checkedAt = this.#clock.now();
     if (this.#target !== undefined && this.#headersKey === headersKey && this.#tlsKey === tlsKey) return this.#target;
     const tlsChanged = this.#tlsKey !== tlsKey;
-    // Requests in flight end on the old sockets; only the idle ones go at once.
-    if (tlsChanged) this.dropIdleSockets();
+    if (tlsChanged) this.#retire();
     this.#headersKey = headersKey;
     this.#tlsKey = tlsKey;
     this.#target = this.#build(new URL(cluster.server), options, headers, cluster.proxyUrl, tlsChanged);
     return this.#target;
+  }
+
+  /**
+   * The old identity is not used any longer than it has to (reference 13.2): watches begin again at once, as they end without harm;
+   * requests in flight end on their sockets, which then go.
+   */
+  #retire(): void {
+    if (this.#target === undefined) return;
+    const { requestAgent, streamAgent } = this.#target;
+    requestAgent.maxFreeSockets = 0;
+    this.dropIdleSockets();
+    streamAgent.destroy();
   }
 
   #build(

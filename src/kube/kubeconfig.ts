@@ -9,6 +9,8 @@ export interface KubeConfigSource {
   /** Without a file: the service account of the pod that this process runs in. */
   readonly file?: string;
   readonly context?: string;
+  /** What to call the file in complaints. */
+  readonly flag?: string;
 }
 
 /** Only what is rewritten before client-node reads it; everything else passes through. */
@@ -23,11 +25,11 @@ const FileSchema = z.looseObject({
 });
 
 /** Throws UsageError, with the flag and its value in the message. */
-export function loadKubeConfig({ file, context }: KubeConfigSource): KubeConfig {
-  return file === undefined ? loadInCluster() : loadFile(file, context);
+export function loadKubeConfig({ file, context, flag = '--kubeconfig' }: KubeConfigSource): KubeConfig {
+  return file === undefined ? loadInCluster() : loadFile(file, context, flag);
 }
 
-function loadFile(file: string, context: string | undefined): KubeConfig {
+function loadFile(file: string, context: string | undefined, flag: string): KubeConfig {
   const config = new KubeConfig();
   try {
     config.loadFromString(JSON.stringify(withRotatingTokens(readFileSync(file, 'utf8'), dirname(file))));
@@ -35,7 +37,7 @@ function loadFile(file: string, context: string | undefined): KubeConfig {
   } catch (error) {
     // Parsers append the offending lines of the file; one line is what a user gets.
     const [line] = errorMessage(error).split('\n');
-    throw new UsageError(`--kubeconfig ${file}: ${line}`, { cause: error });
+    throw new UsageError(`${flag} ${file}: ${line}`, { cause: error });
   }
   if (context !== undefined) config.setCurrentContext(context);
   const name = config.getCurrentContext();
@@ -43,11 +45,11 @@ function loadFile(file: string, context: string | undefined): KubeConfig {
   if (!known.includes(name)) {
     throw new UsageError(
       context === undefined
-        ? `--kubeconfig ${file}: current-context ${name ? `"${name}" is not in the file` : 'is not set'}`
+        ? `${flag} ${file}: current-context ${name ? `"${name}" is not in the file` : 'is not set'}`
         : `--context ${context}: not in ${file} (it has: ${known.join(', ')})`,
     );
   }
-  checkContext(config, file, name);
+  checkContext(config, `${flag} ${file}`, name);
   return config;
 }
 
@@ -68,10 +70,11 @@ function withRotatingTokens(text: string, directory: string): unknown {
   };
 }
 
-function checkContext(config: KubeConfig, file: string, name: string): void {
+/** `place` is the flag and the file. */
+function checkContext(config: KubeConfig, place: string, name: string): void {
   const cluster = config.getCurrentCluster();
   const user = config.getCurrentUser();
-  const broken = (what: string) => new UsageError(`--kubeconfig ${file}: context "${name}": ${what}`);
+  const broken = (what: string) => new UsageError(`${place}: context "${name}": ${what}`);
   if (cluster === null) throw broken('its cluster is not in the file');
   if (user === null) throw broken('its user is not in the file');
   if (!/^https?:\/\//.test(cluster.server)) throw broken(`server "${cluster.server}" is not an http(s) URL`);
