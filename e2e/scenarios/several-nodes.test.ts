@@ -43,6 +43,8 @@ describe('several nodes in one process', () => {
         `--config=${config}`,
         `--client-ca-file=${bed.plane.kubeletClientCaFile}`,
         `--healthz-port=${healthz}`,
+        `--cert-dir=${bed.folder(`pki-${name}`)}`,
+        '--self-signed-serving-certificate',
       ],
       logFile: join(bed.plane.dir, 'nodes', `${name}.log`),
       pidDir: join(bed.plane.dir, 'nodes/pids'),
@@ -104,7 +106,11 @@ describe('several nodes in one process', () => {
     const a = dockerNode('a', `${half}.4.0/24`);
     const b = dockerNode('b', `${half}.0.0/16`);
     const config = kubeletConfig({ bed }, 'overlap', {}, outriggerConfig([a, b]));
-    const { code, stderr } = await run([`--kubeconfig=${bed.plane.kubeconfig}`, `--config=${config}`]);
+    const { code, stderr } = await run([
+      `--kubeconfig=${bed.plane.kubeconfig}`,
+      `--config=${config}`,
+      '--self-signed-serving-certificate',
+    ]);
     expect(code).toBe(2);
     expect(stderr.trimEnd().split('\n')).toEqual([
       `outrigger: node ${b.name}: podCIDR ${half}.0.0/16 overlaps podCIDR ${half}.4.0/24 of node ${a.name}`,
