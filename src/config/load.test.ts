@@ -5,7 +5,7 @@ describe('defaults', () => {
   it('describe one docker node named after the machine, tainted and labelled as a virtual node', async () => {
     const config = await load({});
     expect(config).toEqual({
-      flags: {},
+      flags: { 'self-signed-serving-certificate': 'true' },
       log: { format: 'json', verbosity: 2 },
       healthz: { address: '127.0.0.1', port: 10248 },
       clientCertificate: { rotate: false },

@@ -264,7 +264,8 @@ describe('routes', () => {
 
   it('answers 404, 405 and 400 as plain text', async () => {
     const { get } = await start();
-    expect(await get('/exec/ns/p/c')).toMatchObject({ code: 404, body: '404 page not found\n' });
+    expect(await get('/nothing')).toMatchObject({ code: 404, body: '404 page not found\n' });
+    expect(await get('/containerLogs/ns')).toMatchObject({ code: 404, body: '404: Page Not Found' });
     expect(await get('/PODS')).toMatchObject({ code: 404 });
     expect(await get('/pods', { ...admin, method: 'POST' })).toMatchObject({ code: 405, headers: { allow: 'GET' } });
     expect(await get('/containerLogs/ns/p/%zz')).toMatchObject({ code: 400 });

@@ -5,8 +5,6 @@ export interface ZpagesDeps {
   /** What stood on the command line, without dashes. None of the flags takes a secret. */
   readonly flags: Readonly<Record<string, string>>;
   readonly productVersion: string;
-  /** What is served, for /statusz. */
-  readonly paths: readonly string[];
   /** When this process began, and now. */
   readonly startedAtMs: number;
   now(): number;
@@ -14,6 +12,9 @@ export interface ZpagesDeps {
 
 const WARNING =
   'Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.';
+
+/** First parts of what is served, as the kubelet lists them: only what its framework does not route. */
+const PATHS = ['/configz', '/debug', '/flagz', '/healthz', '/metrics'];
 
 /** `/flagz` and `/statusz` as text. */
 export function zpagesRoutes(deps: ZpagesDeps): Router {
@@ -33,7 +34,7 @@ function flagLines({ flags }: ZpagesDeps): readonly string[] {
     .sort();
 }
 
-function statusLines({ productVersion, paths, startedAtMs, now }: ZpagesDeps): readonly string[] {
+function statusLines({ productVersion, startedAtMs, now }: ZpagesDeps): readonly string[] {
   const up = Math.max(0, Math.floor((now() - startedAtMs) / 1000));
   const two = (value: number): string => String(value).padStart(2, '0');
   return [
@@ -42,6 +43,6 @@ function statusLines({ productVersion, paths, startedAtMs, now }: ZpagesDeps): r
     `Node.js version: ${process.version}`,
     `Binary version: ${productVersion}`,
     '',
-    `Paths: ${[...new Set(paths)].sort().join(' ')}`,
+    `Paths: ${PATHS.join(' ')}`,
   ];
 }
