@@ -1,9 +1,10 @@
 import type { Provider, ProviderContext, ProviderModule } from '../contract/index.ts';
 import { EngineCalls } from '../engine/calls.ts';
 import { type Cleaned, cleanup } from '../engine/cleanup.ts';
+import { reachByTcp } from '../engine/dial-tcp.ts';
 import { EngineProvider } from '../engine/engine-provider.ts';
 import { hostReader } from './local-host.ts';
-import { type DockerConfig, engineAddress, parseConfig } from './schema.ts';
+import { type DockerConfig, engineAddress, isLocal, parseConfig } from './schema.ts';
 import { connect } from './transport.ts';
 
 async function create(config: DockerConfig, context: ProviderContext): Promise<Provider> {
@@ -18,8 +19,14 @@ async function create(config: DockerConfig, context: ProviderContext): Promise<P
       logMaxSize: config.logMaxSize,
       logMaxFiles: config.logMaxFiles,
     },
+    dial: {
+      way: config.portForward,
+      relayImage: config.relayImage,
+      ...(isLocal(address) ? { reach: reachByTcp } : {}),
+    },
     timeoutMs: config.requestTimeoutSeconds * 1000,
     host: hostReader(address, config.nodeAddress),
+    mayBeLocal: isLocal(address),
     disconnect,
   });
 }

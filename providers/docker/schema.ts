@@ -2,6 +2,11 @@ import { z } from 'zod';
 
 const DEFAULT_SOCKET = '/var/run/docker.sock';
 
+// Engines follow dots and slashes of a name as a path of their API.
+const imageName = z
+  .string()
+  .regex(/^[\w.:-]+(?:\/\w[\w.-]*)*(?::[\w.-]+)?(?:@[\w:]+)?$/, 'must be the name of an image');
+
 export const dockerSchema = z
   .strictObject({
     socketPath: z.string().min(1).optional().describe(`Unix socket of the engine (default ${DEFAULT_SOCKET})`),
@@ -17,12 +22,18 @@ export const dockerSchema = z
         message: 'certFile and keyFile belong together',
       })
       .optional(),
-    sandboxImage: z
-      .string()
-      // Engines follow dots and slashes of a name as a path of their API.
-      .regex(/^[\w.:-]+(?:\/\w[\w.-]*)*(?::[\w.-]+)?(?:@[\w:]+)?$/, 'must be the name of an image')
+    sandboxImage: imageName
       .default('registry.k8s.io/pause:3.10.2')
       .describe('Image of the container that owns the network of a pod'),
+    portForward: z
+      .enum(['auto', 'netns', 'relay'])
+      .default('auto')
+      .describe(
+        "How port-forward reaches a pod's loopback: a process of ours in the pod's network namespace (netns), or a container beside the pod (relay)",
+      ),
+    relayImage: imageName
+      .default('registry.k8s.io/e2e-test-images/busybox:1.37.0-1')
+      .describe('Image of relay containers; has sh and nc'),
     nodeAddress: z
       .union([z.ipv4(), z.ipv6()])
       .optional()
@@ -58,6 +69,11 @@ export function engineAddress(config: DockerConfig): EngineAddress {
   if (config.host === undefined) return { type: 'socket', path: config.socketPath ?? DEFAULT_SOCKET };
   const port = config.port ?? (config.tls === undefined ? 2375 : 2376);
   return { type: 'tcp', host: config.host, port, tls: config.tls };
+}
+
+/** Whether pods of an engine there have addresses that this machine can reach. A socket of another machine can be mounted, but seldom is. */
+export function isLocal(address: EngineAddress): boolean {
+  return address.type === 'socket' || /^(localhost|127\..*|\[?::1\]?)$/.test(address.host);
 }
 
 export function parseConfig(raw: unknown): DockerConfig {

@@ -1,9 +1,13 @@
 import type Docker from 'dockerode';
+import { untilAborted } from '../../src/util/abort.ts';
 import type {
+  AttachFacet,
   CallOptions,
   ContainerProvider,
   ContainerRef,
   ContainerSpec,
+  DialFacet,
+  ExecFacet,
   HostReport,
   ImageFacet,
   LogFacet,
@@ -14,6 +18,7 @@ import type {
   ProviderHint,
   ProviderTraits,
   SandboxSpec,
+  StatsFacet,
   StopRequest,
   Violation,
   VolumeSpec,
@@ -21,19 +26,25 @@ import type {
 import { ProviderError } from '../contract/index.ts';
 import { decodeUnit } from '../shared/unit-labels.ts';
 import { sandboxName } from '../shared/unit-names.ts';
+import { EngineAttach } from './attach.ts';
 import { EngineCalls } from './calls.ts';
 import { Containers } from './containers.ts';
 import type { EngineSettings } from './create-options.ts';
 import { DetailsCache } from './details-cache.ts';
+import { Dialer, type DialSettings } from './dial.ts';
 import type { Engine } from './engine.ts';
 import { watchEvents } from './events.ts';
+import { EngineExec } from './exec.ts';
 import { HeldVolumes } from './held-volumes.ts';
 import { describeHost, type HostReader } from './host.ts';
 import { EngineImages } from './images.ts';
 import { readLogs } from './logs.ts';
 import { NodeNetwork } from './network.ts';
 import { Observer } from './observer.ts';
+import { SandboxPlaces } from './sandbox-places.ts';
 import { Sandboxes } from './sandboxes.ts';
+import { Sessions } from './sessions.ts';
+import { EngineStats } from './stats.ts';
 import { ENGINE_TRAITS, violations } from './traits.ts';
 import { findSandboxes } from './units.ts';
 import { PodVolumes } from './volumes.ts';
@@ -43,9 +54,12 @@ export interface EngineProviderOptions {
   readonly docker: Docker;
   readonly context: ProviderContext;
   readonly settings: EngineSettings;
+  readonly dial: DialSettings;
   /** How long the engine may stay silent before it counts as unreachable. */
   readonly timeoutMs: number;
   readonly host: HostReader;
+  /** False where the engine's address says that it is on another machine; otherwise measuring finds out. */
+  readonly mayBeLocal: boolean;
   /** Lets go of the transport. */
   readonly disconnect: () => void;
 }
@@ -59,16 +73,23 @@ export class EngineProvider implements ContainerProvider {
   readonly traits: ProviderTraits = ENGINE_TRAITS;
   readonly images: ImageFacet;
   readonly logs: LogFacet;
+  readonly stats: StatsFacet;
+  readonly exec: ExecFacet;
+  readonly attach: AttachFacet;
+  readonly dial: DialFacet;
   readonly #engine: Engine;
   readonly #host: HostReader;
   readonly #disconnect: () => void;
   readonly #cache = new DetailsCache();
+  readonly #places: SandboxPlaces;
+  readonly #dialer: Dialer;
   readonly #held: HeldVolumes;
   readonly #network: NodeNetwork;
   readonly #observer: Observer;
   readonly #volumes: PodVolumes;
   readonly #sandboxes: Sandboxes;
   readonly #containers: Containers;
+  readonly #sessions: Sessions;
 
   constructor(options: EngineProviderOptions) {
     const { docker, context, settings } = options;
@@ -81,7 +102,9 @@ export class EngineProvider implements ContainerProvider {
     this.#host = options.host;
     this.#disconnect = options.disconnect;
     this.#network = new NodeNetwork(docker, calls, context);
-    this.#observer = new Observer(engine, this.#cache, this.#held);
+    this.#places = new SandboxPlaces(engine);
+    this.#dialer = new Dialer(engine, options.dial, { places: this.#places, images });
+    this.#observer = new Observer(engine, this.#cache, this.#held, this.#dialer.relays);
     this.#volumes = new PodVolumes(engine, this.#held);
     this.#sandboxes = new Sandboxes(engine, settings, {
       network: this.#network,
@@ -89,7 +112,12 @@ export class EngineProvider implements ContainerProvider {
       images,
     });
     this.#containers = new Containers(engine, settings);
+    this.#sessions = new Sessions(engine);
+    this.exec = new EngineExec(engine, this.#sessions);
+    this.attach = new EngineAttach(engine, this.#sessions);
     this.images = images;
+    this.dial = this.#dialer;
+    this.stats = new EngineStats(engine, { mayBeLocal: options.mayBeLocal });
     this.logs = { logs: (ref, request, call) => readLogs(engine, ref, request, call) };
   }
 
@@ -111,7 +139,7 @@ export class EngineProvider implements ContainerProvider {
 
   watch(options: CallOptions): AsyncIterable<ProviderHint> {
     this.#held.clear();
-    return watchEvents(this.#engine, this.#cache, options);
+    return this.#places.follow(watchEvents(this.#engine, this.#cache, options));
   }
 
   ensureSandbox(spec: SandboxSpec, options: CallOptions): Promise<void> {
@@ -130,12 +158,16 @@ export class EngineProvider implements ContainerProvider {
     return this.#containers.remove(ref, options);
   }
 
-  stopSandbox(uid: PodUid, options: CallOptions): Promise<void> {
-    return this.#sandboxes.stop(uid, options);
+  async stopSandbox(uid: PodUid, options: CallOptions): Promise<void> {
+    await this.#dialer.forget(uid);
+    await this.#sandboxes.stop(uid, options);
+    await this.#dialer.forget(uid);
   }
 
-  removeSandbox(uid: PodUid, options: CallOptions): Promise<void> {
-    return this.#sandboxes.remove(uid, options);
+  async removeSandbox(uid: PodUid, options: CallOptions): Promise<void> {
+    await this.#dialer.forget(uid);
+    await this.#sandboxes.remove(uid, options);
+    await this.#dialer.forget(uid);
   }
 
   async updateFiles(uid: PodUid, volume: Extract<VolumeSpec, { kind: 'files' }>, options: CallOptions): Promise<void> {
@@ -149,6 +181,7 @@ export class EngineProvider implements ContainerProvider {
 
   /** The network goes when nobody uses it; pods stay as they are. */
   async close(): Promise<void> {
+    this.#sessions.close();
     const { clock, log } = this.#engine.context;
     const ended = new AbortController();
     const { signal } = ended;
@@ -157,6 +190,7 @@ export class EngineProvider implements ContainerProvider {
       () => {},
     );
     try {
+      await untilAborted(this.#dialer.close(), signal);
       await this.#network.removeIfUnused({ signal });
     } catch (error) {
       log.debug({ err: error }, 'pod network was not removed');

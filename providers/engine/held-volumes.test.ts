@@ -49,7 +49,7 @@ function engineThatHolds(status: number) {
     answer,
     held,
     volumes: new PodVolumes(engine, held),
-    observer: new Observer(engine, new DetailsCache(), held),
+    observer: new Observer(engine, new DetailsCache(), held, { removeOrphans: async () => {} }),
   };
 }
 

@@ -148,7 +148,7 @@ function sandboxState(info: Docker.ContainerInfo): ObservedPod['state'] {
   }
 }
 
-function addressesOf(info: Docker.ContainerInfo): readonly string[] {
+export function addressesOf(info: Docker.ContainerInfo): readonly string[] {
   return Object.values(info.NetworkSettings?.Networks ?? {}).flatMap((network) =>
     [network.IPAddress, network.GlobalIPv6Address].filter((address) => address !== undefined && address !== ''),
   );
