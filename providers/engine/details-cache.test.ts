@@ -20,6 +20,15 @@ describe('what is known of a container', () => {
     expect(cache.get('a', 'running')).toBeUndefined();
   });
 
+  it('includes a kill for memory that the engine told of after the end, as long as the container is there', () => {
+    const cache = new DetailsCache();
+    cache.sawOom('a');
+    cache.keepOnly(['a']);
+    expect(cache.hadOom('a')).toBe(true);
+    cache.keepOnly(['b']);
+    expect(cache.hadOom('a')).toBe(false);
+  });
+
   it('is dropped by an event, also when the answer comes after it', () => {
     const cache = new DetailsCache();
     cache.watch();

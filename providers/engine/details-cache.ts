@@ -8,6 +8,7 @@ export class DetailsCache {
   #watching = 0;
   #changes = 0;
   readonly #details = new Map<string, ContainerDetails>();
+  readonly #ooms = new Set<string>();
 
   /** An event stream is open. The returned function says that it has ended. */
   watch(): () => void {
@@ -25,6 +26,15 @@ export class DetailsCache {
   invalidate(id: string): void {
     this.#changes++;
     this.#details.delete(id);
+  }
+
+  /** The event may come after the exit, and the engine does not correct its record then (seen on a busy machine). */
+  sawOom(id: string): void {
+    this.#ooms.add(id);
+  }
+
+  hadOom(id: string): boolean {
+    return this.#ooms.has(id);
   }
 
   /** Taken before asking: an answer to a question that is older than the last change is not kept. */
@@ -46,7 +56,8 @@ export class DetailsCache {
 
   keepOnly(ids: readonly string[]): void {
     const present = new Set(ids);
-    for (const id of this.#details.keys()) if (!present.has(id)) this.#details.delete(id);
+    for (const known of [this.#details, this.#ooms])
+      for (const id of known.keys()) if (!present.has(id)) known.delete(id);
   }
 
   #clear(): void {

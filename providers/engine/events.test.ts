@@ -6,7 +6,15 @@ const line = (action: string, attributes: object): string =>
 
 describe('an event of the engine', () => {
   it('points at a pod', () => {
-    expect(parseEvent(line('die', { 'io.kubernetes.pod.uid': 'u1', exitCode: '1' }))).toEqual({ id: 'c1', uid: 'u1' });
+    expect(parseEvent(line('die', { 'io.kubernetes.pod.uid': 'u1', exitCode: '1' }))).toEqual({
+      id: 'c1',
+      uid: 'u1',
+      oom: false,
+    });
+  });
+
+  it('tells of a kill for memory', () => {
+    expect(parseEvent(line('oom', { 'io.kubernetes.pod.uid': 'u1' }))).toMatchObject({ oom: true });
   });
 
   it.each([

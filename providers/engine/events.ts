@@ -32,6 +32,7 @@ export async function* watchEvents(
       const event = parseEvent(line);
       if (event === undefined) continue;
       cache.invalidate(event.id);
+      if (event.oom) cache.sawOom(event.id);
       yield { type: 'pod', uid: event.uid };
     }
   } catch (error) {
@@ -43,7 +44,14 @@ export async function* watchEvents(
   if (signal.aborted) throw streamFailure(signal.reason, signal);
 }
 
-export function parseEvent(line: string): { readonly id: string; readonly uid: PodUid } | undefined {
+export interface EngineEvent {
+  readonly id: string;
+  readonly uid: PodUid;
+  /** The kernel has killed a process of the container for its memory. */
+  readonly oom: boolean;
+}
+
+export function parseEvent(line: string): EngineEvent | undefined {
   const parsed = parseJsonLine(line);
   if (parsed === undefined) return undefined;
   // Foreign data: every field is checked before it is used.
@@ -51,5 +59,6 @@ export function parseEvent(line: string): { readonly id: string; readonly uid: P
   const uid = event.Actor?.Attributes?.[LABEL.podUid];
   const id = event.Actor?.ID;
   if (typeof event.Action !== 'string' || IRRELEVANT.test(event.Action)) return undefined;
-  return typeof uid === 'string' && typeof id === 'string' ? { id, uid: uid as PodUid } : undefined;
+  if (typeof uid !== 'string' || typeof id !== 'string') return undefined;
+  return { id, uid: uid as PodUid, oom: event.Action === 'oom' };
 }
