@@ -19,16 +19,23 @@ import { inspectContainer, listContainers, listVolumes, ofPod } from './units.ts
 
 const INSPECTS_AT_ONCE = 8;
 
+interface OrphanRemover {
+  /** Never rejects. */
+  removeOrphans(present: readonly Docker.ContainerInfo[]): Promise<void>;
+}
+
 /** Asks the engine what there is of this node's pods. */
 export class Observer {
   readonly #engine: Engine;
   readonly #cache: DetailsCache;
   readonly #held: HeldVolumes;
+  readonly #relays: OrphanRemover;
 
-  constructor(engine: Engine, cache: DetailsCache, held: HeldVolumes) {
+  constructor(engine: Engine, cache: DetailsCache, held: HeldVolumes, relays: OrphanRemover) {
     this.#engine = engine;
     this.#cache = cache;
     this.#held = held;
+    this.#relays = relays;
   }
 
   async list(options: CallOptions): Promise<readonly ObservedPod[]> {
@@ -51,7 +58,10 @@ export class Observer {
 
   async #observe(wanted: Labels, options: CallOptions): Promise<readonly ObservedPod[]> {
     const { summaries, volumes } = await this.#look(wanted, options);
-    if (Object.keys(wanted).length === 0) this.#cache.keepOnly(summaries.map(({ Id }) => Id));
+    if (Object.keys(wanted).length === 0) {
+      this.#cache.keepOnly(summaries.map(({ Id }) => Id));
+      void this.#relays.removeOrphans(summaries); // never rejects
+    }
     const parts = new Map<PodUid, Mutable>();
     const partsOf = (pod: PodIdentity): Mutable => {
       const found = parts.get(pod.uid) ?? { pod, sandboxes: [], containers: [], volumes: [] };
@@ -85,7 +95,8 @@ export class Observer {
   async #look(wanted: Labels, options: CallOptions) {
     const summaries = await listContainers(this.#engine, wanted, options);
     const isOnePod = LABEL.podUid in wanted;
-    const present = isOnePod && summaries.length > 0 ? [] : await listVolumes(this.#engine, wanted, options);
+    const hasUnits = summaries.some(({ Labels }) => Labels[LABEL.kind] !== 'relay');
+    const present = isOnePod && hasUnits ? [] : await listVolumes(this.#engine, wanted, options);
     const volumes = present.filter(({ Name }) => !this.#held.has(Name));
     const known = new Set(summaries.map(({ Labels }) => Labels[LABEL.podUid]));
     // Volumes without a container: a removal that was cut off, or a pod that has only just been made. Look once more.
