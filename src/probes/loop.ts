@@ -116,12 +116,13 @@ export class ProbeLoop {
     return before.result !== this.#state.result;
   }
 
-  /** Asks out of turn, and goes on ticking from then (reference 4.2.2). */
+  /** Asks out of turn, and goes on ticking from then (reference 4.2.2). An answer that is awaited is as good as another. */
   trigger(): void {
-    if (!this.active || this.#spreading) return;
-    const waitMs = this.#askedMs + MIN_SPACING_MS - this.#deps.steady.now();
-    if (this.#asking === undefined && waitMs <= 0) this.#onTick();
-    else if (this.#deps.steady.now() + waitMs < this.#nextMs) this.#arm(Math.max(0, waitMs));
+    if (!this.active || this.#spreading || this.#asking !== undefined) return;
+    const nowMs = this.#deps.steady.now();
+    const soonestMs = this.#askedMs + MIN_SPACING_MS;
+    if (soonestMs <= nowMs) this.#onTick();
+    else if (soonestMs < this.#nextMs) this.#arm(soonestMs - nowMs);
   }
 
   #onTick(): void {
