@@ -4,7 +4,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { fatalLine, runCli } from './cli.ts';
 import type { Config } from './config/config.ts';
 import { loadConfig } from './config/load.ts';
-import { createLogger } from './telemetry/logger.ts';
+import { createLogging } from './telemetry/logger.ts';
 import { UsageError } from './util/errors.ts';
 
 /** 0: asked to stop, 1: a bug or a broken environment, 2: a mistake in flags or files. */
@@ -34,7 +34,7 @@ function main(): Promise<number> {
 
 async function run(config: Config): Promise<void> {
   const { runApp } = await import('./app.ts');
-  const log = createLogger(config.log);
+  const { log, setVerbosity } = createLogging(config.log);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
@@ -49,7 +49,7 @@ async function run(config: Config): Promise<void> {
     process.exit(1);
   });
   try {
-    await runApp(config, { log, signal: stop.signal, productVersion: packageJson.version });
+    await runApp(config, { log, setVerbosity, signal: stop.signal, productVersion: packageJson.version });
   } catch (error) {
     if (stop.signal.aborted) {
       log.debug({ err: error }, 'ended while stopping');
