@@ -26,7 +26,6 @@ async function create(config: DockerConfig, context: ProviderContext): Promise<P
     },
     timeoutMs: config.requestTimeoutSeconds * 1000,
     host: hostReader(address, config.nodeAddress),
-    mayBeLocal: address.type === 'socket',
     mayBeLocal: isLocal(address),
     disconnect,
   });

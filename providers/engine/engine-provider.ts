@@ -45,7 +45,6 @@ import { SandboxPlaces } from './sandbox-places.ts';
 import { Sandboxes } from './sandboxes.ts';
 import { Sessions } from './sessions.ts';
 import { EngineStats } from './stats.ts';
-import { EngineStats } from './stats.ts';
 import { ENGINE_TRAITS, violations } from './traits.ts';
 import { findSandboxes } from './units.ts';
 import { PodVolumes } from './volumes.ts';
@@ -61,8 +60,6 @@ export interface EngineProviderOptions {
   readonly host: HostReader;
   /** False where the engine's address says that it is on another machine; otherwise measuring finds out. */
   readonly mayBeLocal: boolean;
-  /** False where the engine's address says that it is on another machine; otherwise measuring finds out. */
-  readonly mayBeLocal: boolean;
   /** Lets go of the transport. */
   readonly disconnect: () => void;
 }
@@ -76,7 +73,6 @@ export class EngineProvider implements ContainerProvider {
   readonly traits: ProviderTraits = ENGINE_TRAITS;
   readonly images: ImageFacet;
   readonly logs: LogFacet;
-  readonly stats: StatsFacet;
   readonly stats: StatsFacet;
   readonly exec: ExecFacet;
   readonly attach: AttachFacet;
@@ -121,7 +117,6 @@ export class EngineProvider implements ContainerProvider {
     this.attach = new EngineAttach(engine, this.#sessions);
     this.images = images;
     this.dial = this.#dialer;
-    this.stats = new EngineStats(engine, { mayBeLocal: options.mayBeLocal });
     this.stats = new EngineStats(engine, { mayBeLocal: options.mayBeLocal });
     this.logs = { logs: (ref, request, call) => readLogs(engine, ref, request, call) };
   }

@@ -53,14 +53,19 @@ function readV1(directories: Partial<Record<Controller, string>>, read: ReadText
 function cpuV1(acct: ReadText, cpu: ReadText): CpuUsage | undefined {
   const usageNanos = numberIn(acct('cpuacct.usage'));
   if (usageNanos === undefined) return undefined;
-  const userNanos = numberIn(acct('cpuacct.usage_user'));
   const stat = keyed(cpu('cpu.stat'));
   return {
     usageNanos,
-    // Read one after the other: the rest may not become negative.
-    ...(userNanos === undefined ? {} : { userNanos, systemNanos: Math.max(0, usageNanos - userNanos) }),
+    ...split(usageNanos, numberIn(acct('cpuacct.usage_user'))),
     ...throttling(stat, stat.get('throttled_time') ?? 0),
   };
+}
+
+/** The kernel shares out by ticks what it counts exactly: the parts may exceed the whole. */
+function split(usageNanos: number, user: number | undefined): Pick<CpuUsage, 'userNanos' | 'systemNanos'> {
+  if (user === undefined) return {};
+  const userNanos = Math.min(user, usageNanos);
+  return { userNanos, systemNanos: usageNanos - userNanos };
 }
 
 function cpuV2(read: ReadText): CpuUsage | undefined {
