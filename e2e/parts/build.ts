@@ -23,6 +23,7 @@ const TARGETS = {
   'kube-controller-manager': { package: 'k8s.io/kubernetes/cmd/kube-controller-manager', seconds: 60 },
   'kube-scheduler': { package: 'k8s.io/kubernetes/cmd/kube-scheduler', seconds: 10 },
   kubectl: { package: 'k8s.io/kubernetes/cmd/kubectl', seconds: 20 },
+  kubelet: { package: 'k8s.io/kubernetes/cmd/kubelet', seconds: 15 },
   agnhost: { package: 'k8s.io/kubernetes/test/images/agnhost', seconds: 10 },
   ginkgo: { package: 'github.com/onsi/ginkgo/v2/ginkgo', seconds: 10 },
   'e2e.test': { package: 'k8s.io/kubernetes/test/e2e', test: true, seconds: 150 },

@@ -1,3 +1,4 @@
+import { createWriteStream } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -111,6 +112,11 @@ export class DockerHttp {
     const answer = await this.#text('POST', `/images/create?${query}`, archive);
     // The answer is 200 before the import is done; a failure is a line of the answer.
     if (answer.includes('"error"')) throw new Error(`import of ${name}: ${answer.trim()}`);
+  }
+
+  /** The image as `docker save` writes it. */
+  async saveImage(name: string, file: string): Promise<void> {
+    await pipeline(await this.#open('GET', `/images/${encodeURIComponent(name)}/get`, {}), createWriteStream(file));
   }
 
   async tagImage(name: string, other: string): Promise<void> {

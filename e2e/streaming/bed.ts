@@ -1,0 +1,145 @@
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildBinaries } from '../parts/build.ts';
+import { buildBundle } from '../parts/bundle.ts';
+import { type ControlPlane, startControlPlane } from '../parts/control-plane.ts';
+import type { Engine } from '../parts/dockerd.ts';
+import { ensureImages } from '../parts/images.ts';
+import { isTrue, type Kube } from '../parts/kube.ts';
+import { type Outrigger, startNode } from '../parts/outrigger.ts';
+import { freePorts } from '../parts/ports.ts';
+import { readProcessId } from '../parts/process.ts';
+import type { Progress } from '../parts/progress.ts';
+import { RealKubelet } from '../parts/real-kubelet.ts';
+import type { Run } from '../parts/runs.ts';
+import { type TransferPorts, transferPod } from './transfers.ts';
+
+const NODE = 'bench-streams';
+const REAL_NODE = 'bench-kubelet';
+const NAMESPACE = 'default';
+const FEATURE = 'ExtendWebSocketsToKubelet';
+
+export interface Target {
+  readonly name: 'outrigger' | 'kubelet';
+  readonly node: string;
+  readonly pod: string;
+  readonly pid: number;
+  readonly ports: TransferPorts;
+}
+
+/** A control plane, the nodes to be compared, and a pod on each. */
+export class StreamingBed {
+  readonly targets: Target[] = [];
+  /** Of so many bytes, for stdin. */
+  readonly file: string;
+  readonly #run: Run;
+  readonly #engine: Engine;
+  readonly #progress: Progress;
+  readonly #bytes: number;
+  #plane: ControlPlane | undefined;
+  #kube: Kube | undefined;
+  #outrigger: Outrigger | undefined;
+  #real: RealKubelet | undefined;
+
+  constructor(run: Run, engine: Engine, progress: Progress, bytes: number) {
+    this.#run = run;
+    this.#engine = engine;
+    this.#progress = progress;
+    this.#bytes = bytes;
+    this.file = join(run.dir, 'input');
+  }
+
+  get kubeconfig(): string {
+    return this.#opened(this.#plane).kubeconfig;
+  }
+
+  get apiServerPid(): number {
+    const id = readProcessId(join(this.#opened(this.#plane).dir, 'pids/apiserver.json'));
+    if (id === undefined) throw new Error('the API server has no pid file');
+    return id.pid;
+  }
+
+  async open({ real }: { readonly real: boolean }): Promise<void> {
+    const { dir } = this.#run;
+    writeFileSync(this.file, '');
+    truncateSync(this.file, this.#bytes);
+    await buildBinaries(real ? ['kubectl', 'kubelet'] : ['kubectl'], this.#progress);
+    await ensureImages(this.#engine.docker, ['pause', 'busybox'], this.#progress);
+    this.#plane = await startControlPlane({
+      dir: join(dir, 'plane'),
+      parts: ['apiserver', 'controller-manager'],
+      progress: this.#progress,
+    });
+    this.#kube = await this.#plane.kube();
+    await this.#startOutrigger(this.#plane, this.#kube);
+    if (real) await this.#startReal(this.#plane);
+  }
+
+  async #startOutrigger(plane: ControlPlane, kube: Kube): Promise<void> {
+    this.#run.addNode(NODE, this.#engine.socket);
+    this.#outrigger = await startNode({
+      plane,
+      nodeName: NODE,
+      dir: join(this.#run.dir, 'nodes'),
+      program: buildBundle(),
+      args: ['-v=2'],
+    });
+    await this.#outrigger.waitReady(kube);
+    await this.#addPod('outrigger', NODE, this.#outrigger.pid);
+  }
+
+  async #startReal(plane: ControlPlane): Promise<void> {
+    const dir = join(this.#run.dir, 'real');
+    mkdirSync(dir);
+    const { docker } = this.#engine;
+    this.#real = await this.#progress.during("starting Kubernetes' own kubelet", () =>
+      RealKubelet.start(plane, { nodeName: REAL_NODE, dir, docker, images: ['busybox'] }),
+    );
+    await this.#addPod('kubelet', REAL_NODE, this.#real.pid);
+  }
+
+  async #addPod(name: Target['name'], node: string, pid: number): Promise<void> {
+    const [source = 0, sink = 0] = await freePorts(2, '0.0.0.0');
+    const ports = { source, sink };
+    const pod = `transfers-${name}`;
+    const hostNetwork = name === 'kubelet';
+    const kube = this.#opened(this.#kube);
+    await kube.create(transferPod({ node, namespace: NAMESPACE }, pod, { ports, bytes: this.#bytes, hostNetwork }));
+    this.targets.push({ name, node, pod, pid, ports });
+    await kube.waitFor('Pod', pod, 'Ready', ({ status }) => isTrue(status?.conditions, 'Ready'), {
+      timeoutMs: 120_000,
+    });
+  }
+
+  /** Whether the node says that it takes WebSockets; the API server looks at each request. */
+  async declare({ node }: Target, isDeclared: boolean): Promise<void> {
+    const declaredFeatures = isDeclared ? [FEATURE] : null;
+    await this.#opened(this.#kube).patch('Node', node, { status: { declaredFeatures } }, { subresource: 'status' });
+  }
+
+  /** How the last stream reached our node. */
+  lastTransport(): string | undefined {
+    const lines = this.#opened(this.#outrigger).log().split('\n');
+    const last = lines.findLast((line) => line.includes('"stream opened"'));
+    return last && /"transport":"(\w+)"/.exec(last)?.[1];
+  }
+
+  async close(): Promise<void> {
+    const kube = this.#kube;
+    if (kube !== undefined) {
+      for (const { pod } of this.targets) await kube.delete('Pod', pod, { graceSeconds: 1 }).catch(() => {});
+      // The engine's cleanup takes what is left.
+      await Promise.all(this.targets.map(({ pod }) => kube.waitGone('Pod', pod).catch(() => {})));
+      kube.close();
+    }
+    await this.#real?.stop();
+    await this.#outrigger?.stop();
+    await this.#plane?.stop();
+    rmSync(this.file, { force: true });
+  }
+
+  #opened<T>(part: T | undefined): T {
+    if (part === undefined) throw new Error('the test bed is not open');
+    return part;
+  }
+}
