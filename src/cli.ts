@@ -103,6 +103,7 @@ function addFlags(command: Command): Command {
     ['--authorization-webhook-cache-unauthorized-ttl <duration>', 'how long a no counts (default: 30s)'],
     ['--allow-open-kubelet-api [bool]', 'AlwaysAllow is meant: whoever gets in may do everything (default: false)'],
     ['--enable-debugging-handlers [bool]', 'exec, attach, port-forward, logs and the like (default: true)'],
+    ['--end-exec-with-client [bool]', 'kill the command of an exec whose client is gone (default: false)'],
     ['--cluster-dns <ip,...>', 'DNS servers of pods'],
     ['--cluster-domain <domain>', 'DNS domain of the cluster'],
     ['--kube-reserved <cpu=..,memory=..>', 'resources kept for Kubernetes itself'],

@@ -57,6 +57,8 @@ export class KubeletApi {
       ...(tls.ciphers === undefined ? {} : { tlsCiphers: tls.ciphers }),
       ...(node.clientCaFile === undefined ? {} : { clientCaFile: node.clientCaFile }),
       debugging: debug.handlers,
+      streamingIdleTimeoutMs: config.streaming.idleTimeoutMs,
+      endExecWithClient: config.streaming.endExecWithClient,
       debug: debugDeps(options),
       clock,
     });

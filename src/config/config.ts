@@ -32,6 +32,12 @@ export interface Config {
     /** `/logs/` (`enableSystemLogHandler`), default false. */
     readonly systemLogs: boolean;
   };
+  readonly streaming: {
+    /** Streams on which nothing happens end after it (`streamingConnectionIdleTimeout`), default 4 h. */
+    readonly idleTimeoutMs: number;
+    /** Commands of exec are killed when their client is gone (`--end-exec-with-client`); by default they live on, as on the kubelet. */
+    readonly endExecWithClient: boolean;
+  };
   /** DNS servers of pods with dnsPolicy ClusterFirst (`clusterDNS`, `--cluster-dns`). Default none. */
   readonly clusterDns: readonly string[];
   /** Search domain of the cluster (`clusterDomain`, `--cluster-domain`). Default "". */

@@ -57,6 +57,7 @@ const flagSchema = z.strictObject({
   'authorization-webhook-cache-unauthorized-ttl': field.duration(0).optional(),
   'allow-open-kubelet-api': boolean().optional(),
   'enable-debugging-handlers': boolean().optional(),
+  'end-exec-with-client': boolean().optional(),
   'cluster-dns': ipList().optional(),
   'cluster-domain': field.domain.optional(),
   'kube-reserved': reserved().optional(),

@@ -25,6 +25,7 @@ export function kubeletConfiguration(config: Config, node: NodeConfig): object {
     healthzBindAddress: healthz.address,
     clusterDomain: orAbsent(clusterDomain),
     clusterDNS: orAbsent(clusterDns),
+    streamingConnectionIdleTimeout: formatDuration(config.streaming.idleTimeoutMs),
     nodeStatusUpdateFrequency: formatDuration(nodeStatus.updateFrequencyMs),
     nodeStatusReportFrequency: formatDuration(nodeStatus.reportFrequencyMs),
     nodeLeaseDurationSeconds: nodeStatus.leaseDurationSeconds,

@@ -5,7 +5,7 @@
 export const UNSUPPORTED_KUBELET_FIELDS: ReadonlySet<string> = new Set(
   `enableServer staticPodPath staticPodURL staticPodURLHeader podLogsDir syncFrequency fileCheckFrequency
   httpCheckFrequency tlsCurvePreferences
-  enableSystemLogQuery resolvConf streamingConnectionIdleTimeout
+  enableSystemLogQuery resolvConf
   imageMinimumGCAge imageMaximumGCAge imageGCHighThresholdPercent imageGCLowThresholdPercent volumeStatsAggPeriod
   runtimeRequestTimeout kubeAPIQPS kubeAPIBurst contentType evictionHard evictionSoft evictionSoftGracePeriod
   evictionMinimumReclaim evictionPressureTransitionPeriod evictionMaxPodGracePeriod mergeDefaultEvictionSettings

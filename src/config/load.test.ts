@@ -16,6 +16,7 @@ describe('defaults', () => {
         authorization: { mode: 'Webhook', allowedMs: 300_000, deniedMs: 30_000 },
       },
       debug: { handlers: true, profiling: true, flags: true, systemLogs: false },
+      streaming: { idleTimeoutMs: 14_400_000, endExecWithClient: false },
       clusterDns: [],
       clusterDomain: '',
       nodeStatus: { updateFrequencyMs: 10_000, reportFrequencyMs: 300_000, leaseDurationSeconds: 40, maxImages: 50 },
@@ -76,6 +77,7 @@ describe('flags', () => {
         'authorization-webhook-cache-unauthorized-ttl': '0s',
         'allow-open-kubelet-api': 'true',
         'enable-debugging-handlers': 'false',
+        'end-exec-with-client': 'true',
         'cluster-dns': '10.96.0.10,10.96.0.11',
         'cluster-domain': 'cluster.local',
         'kube-reserved': 'cpu=100m,memory=1Gi',
@@ -89,6 +91,7 @@ describe('flags', () => {
       kubeconfig: '/etc/o/kube.conf',
       context: 'dev',
       log: { format: 'text', verbosity: 4 },
+      streaming: { endExecWithClient: true },
       healthz: { port: 0 },
       access: {
         anonymous: true,

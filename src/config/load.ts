@@ -11,6 +11,8 @@ import { buildNodes } from './nodes.ts';
 import type { KubeletDocument } from './schema.ts';
 import { buildTls } from './tls.ts';
 
+const STREAM_IDLE_MS = 4 * 3_600_000;
+
 /** Defaults < file < flags (reference 12.3). Throws UsageError with one line that names the flag or field and the value. */
 export async function loadConfig(texts: FlagTexts, environment: LoadEnvironment): Promise<Config> {
   const flags = parseFlags(texts);
@@ -37,6 +39,11 @@ export async function loadConfig(texts: FlagTexts, environment: LoadEnvironment)
       flags: kubelet.enableDebugFlagsHandler ?? true,
       // Off, unlike the kubelet's: these are the logs of the machine this runs on, which is not the node.
       systemLogs: kubelet.enableSystemLogHandler ?? false,
+    },
+    streaming: {
+      // Zero is the default too, as on the kubelet.
+      idleTimeoutMs: kubelet.streamingConnectionIdleTimeout || STREAM_IDLE_MS,
+      endExecWithClient: flags['end-exec-with-client'] ?? false,
     },
     clusterDns: kubelet.clusterDNS ?? [],
     clusterDomain: kubelet.clusterDomain ?? '',

@@ -36,6 +36,7 @@ export const kubeletSchema = z.strictObject({
         .optional(),
     })
     .optional(),
+  streamingConnectionIdleTimeout: field.duration(0).optional(),
   enableDebuggingHandlers: field.flag.optional(),
   enableProfilingHandler: field.flag.optional(),
   enableDebugFlagsHandler: field.flag.optional(),

@@ -12,7 +12,7 @@ import { NodeImages } from './images.ts';
 import { NodeLease } from './lease.ts';
 import { type PodNetworks, podNetwork } from './pod-networks.ts';
 import type { HostSource, NodeEventSink, NodeObjects, NodeWatch, PlegHealth } from './ports.ts';
-import { addresses, nodeFacts } from './report.ts';
+import { addresses, declaredFeatures, nodeFacts } from './report.ts';
 
 /** A backend that does not answer must not keep the Node from being there. */
 const FIRST_ANSWER_MS = 5_000;
@@ -66,6 +66,7 @@ export class NodeAgent {
       host: () => this.#health.report,
       images: () => this.#images.current,
       onNode: (node) => this.#take(node),
+      declaredFeatures: declaredFeatures(provider),
     });
     this.#lease = new NodeLease({
       nodeName: config.name,

@@ -25,6 +25,8 @@ export interface HeartbeatOptions {
   readonly nodeStatus: NodeStatusConfig;
   readonly productVersion: string;
   readonly kubeletPort: number;
+  /** `status.declaredFeatures`: sorted, each once, or the API server refuses the status (reference 5.9). */
+  readonly declaredFeatures: readonly string[];
   readonly nodes: NodeObjects;
   readonly events: NodeEventSink;
   /** As it is now; `node` is the latest that the API server gave. */
@@ -160,6 +162,7 @@ export class Heartbeat {
       maxImages: settings.maxImages,
       host: host(),
       images: images(),
+      declaredFeatures: this.#options.declaredFeatures,
       problems: readyProblems(health(existing), clock.now()),
       now: clock.now(),
     });

@@ -40,6 +40,10 @@ export interface HostSource {
   describeHost(options: Options): Promise<HostReport>;
   /** Present on container-level backends. */
   readonly images?: Pick<ImageFacet, 'listImages'>;
+  /** Only whether they are there. */
+  readonly exec?: object | undefined;
+  readonly attach?: object | undefined;
+  readonly dial?: object | undefined;
 }
 
 /** When the PLEG last listed the backend; unhealthy after three minutes without (reference 16.1). */

@@ -4,6 +4,7 @@ import {
   addresses,
   allocatable,
   capacity,
+  declaredFeatures,
   hostLabels,
   nodeFacts,
   nodeImages,
@@ -157,6 +158,14 @@ describe('images', () => {
     expect(nodeImages(images, 1)).toHaveLength(1);
     expect(nodeImages(images, 0)).toEqual([]);
     expect(nodeImages(images, -1)).toHaveLength(2);
+  });
+});
+
+describe('declared features', () => {
+  it('promise WebSockets only where every stream is to be had', () => {
+    const all = { exec: {}, attach: {}, dial: {} };
+    expect(declaredFeatures(all)).toEqual(['ExtendWebSocketsToKubelet']);
+    for (const missing of Object.keys(all)) expect(declaredFeatures({ ...all, [missing]: undefined })).toEqual([]);
   });
 });
 

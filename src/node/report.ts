@@ -3,6 +3,7 @@ import type { NodeConfig } from '../config/config.ts';
 import type { NodeStatus } from '../kube/nodes.ts';
 import { formatBytes, formatMilli, quantityToBytes, quantityToMilli } from '../model/quantity.ts';
 import type { NodeFacts } from '../model/stores.ts';
+import type { HostSource } from './ports.ts';
 import { KUBERNETES_VERSION } from '../model/version.ts';
 
 const DEFAULT_MAX_PODS = 110;
@@ -93,6 +94,19 @@ export function nodeInfo(host: HostReport, productVersion: string): NonNullable<
     operatingSystem: host.os,
     architecture: host.arch,
   };
+}
+
+/**
+ * What the API server may count on (reference 5.9), sorted. With ExtendWebSocketsToKubelet it hands WebSockets on as they are,
+ * instead of translating them; without it everything works too, at a price.
+ */
+export function declaredFeatures({
+  exec,
+  attach,
+  dial,
+}: Pick<HostSource, 'exec' | 'attach' | 'dial'>): readonly string[] {
+  const streams = exec !== undefined && attach !== undefined && dial !== undefined;
+  return streams ? ['ExtendWebSocketsToKubelet'] : [];
 }
 
 /** Biggest first, digests before tags, at most five names each (reference 5.6); `max` -1 is all. */

@@ -15,6 +15,7 @@ const INPUT: StatusInput = {
   maxImages: 50,
   host: HOST,
   images: [{ names: ['a:1'], sizeBytes: 1 }],
+  declaredFeatures: ['ExtendWebSocketsToKubelet'],
   problems: [],
   now: Date.parse('2026-01-02T03:04:05Z'),
 };
@@ -49,8 +50,18 @@ describe('what of the status is written', () => {
 
   it('nothing about a backend that has not answered yet', () => {
     const { conditions, ...rest } = nodeStatus(undefined, { ...INPUT, host: undefined, images: undefined });
-    expect(rest).toEqual({ daemonEndpoints: { kubeletEndpoint: { Port: 10250 } } });
+    expect(rest).toEqual({
+      daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+      declaredFeatures: ['ExtendWebSocketsToKubelet'],
+    });
     expect(conditions).toHaveLength(4);
+  });
+
+  it('that a feature is no longer there', () => {
+    const served = nodeWith(nodeStatus(undefined, INPUT));
+    const next = nodeStatus(served, { ...INPUT, declaredFeatures: [] });
+    expect(changedStatus(served, next)).toEqual({ declaredFeatures: [], conditions: next.conditions });
+    expect(changedStatus(nodeWith(next), next)).toBeUndefined();
   });
 
   it('an address that is gone, and an image list that became empty', () => {

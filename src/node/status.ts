@@ -23,6 +23,7 @@ export interface StatusInput {
   readonly host: HostReport | undefined;
   /** Undefined where the backend lists none. */
   readonly images: readonly ListedImage[] | undefined;
+  readonly declaredFeatures: readonly string[];
   readonly problems: readonly string[];
   readonly now: number;
 }
@@ -38,6 +39,7 @@ export function nodeStatus(existing: Node | undefined, input: StatusInput): Node
     ...(host !== undefined && { nodeInfo: nodeInfo(host, input.productVersion) }),
     daemonEndpoints: { kubeletEndpoint: { Port: input.kubeletPort } },
     ...(images !== undefined && { images: nodeImages(images, input.maxImages) }),
+    declaredFeatures: [...input.declaredFeatures],
     conditions: nodeConditions(existing?.status?.conditions ?? [], input.problems, input.now),
   };
 }

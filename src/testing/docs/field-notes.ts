@@ -19,6 +19,8 @@ export const KUBELET_NOTES: Readonly<Record<string, string>> = {
     '`AlwaysAllow` lets every user do everything; it is refused without the flag `--allow-open-kubelet-api`. Default Webhook.',
   'authorization.webhook.cacheAuthorizedTTL': 'How long a yes of a SubjectAccessReview counts. Default 5m.',
   'authorization.webhook.cacheUnauthorizedTTL': 'How long a no counts. Default 30s.',
+  streamingConnectionIdleTimeout:
+    'How long exec, attach and port-forward may be silent before they are ended. Default 4h, as is 0.',
   enableDebuggingHandlers:
     'exec, attach, port-forward, run, container logs, `/runningpods`, `/configz`, `/debug`, `/logs`. Default true.',
   enableProfilingHandler: '`/debug/pprof`. Default true.',
