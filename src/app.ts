@@ -45,7 +45,7 @@ export async function runApp(config: Config, { log, setVerbosity, signal, produc
     userAgent,
   });
   const services = new ServiceStore({ client, clock, log, random });
-  processMetrics.watches.add(services.watch);
+  processMetrics.watches.push(services.watch);
   const networks = new PodNetworks(config.nodes);
   const nodes: VirtualNode[] = [];
   let healthz: HealthzServer | undefined;

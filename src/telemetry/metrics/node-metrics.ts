@@ -14,7 +14,7 @@ export interface NodeMetricsOptions {
   readonly counts: PodCounts;
   readonly checks: ConstructorParameters<typeof SliMetrics>[0];
   /** What all nodes of the process show. */
-  readonly shared: Pick<ProcessMetrics, 'main' | 'startTime'>;
+  readonly shared: Pick<ProcessMetrics, 'main' | 'startTime' | 'watches'>;
 }
 
 /** Metrics of one node: what a Prometheus that scrapes its port gets, under the kubelet's names (reference 14). */
@@ -41,7 +41,7 @@ export class NodeMetrics {
     this.runtime = new RuntimeMetrics(registry);
     this.images = new ImageMetrics(registry);
     this.http = new HttpMetrics(registry);
-    this.watches = new WatchMetrics(registry);
+    this.watches = new WatchMetrics(registry, shared.watches);
     this.probes = new ProbeMetrics(this.#probeRegistry);
     const registers = [registry];
     new Gauge({

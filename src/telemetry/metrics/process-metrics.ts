@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { ApiMetrics } from './api-metrics.ts';
-import { WatchMetrics } from './watch-metrics.ts';
+import type { WatchView } from './watch-metrics.ts';
 
 export interface BuildInfo {
   readonly version: string;
@@ -11,7 +11,8 @@ export interface BuildInfo {
 /** What all nodes of the process have in common: memory, event loop, requests to the API server. Every node shows it. */
 export class ProcessMetrics {
   readonly api: ApiMetrics;
-  readonly watches: WatchMetrics;
+  /** Of the whole process; each node tells of them beside its own. */
+  readonly watches: WatchView[] = [];
   readonly #registry = new Registry();
 
   constructor({ version, kubernetesVersion }: BuildInfo) {
@@ -19,7 +20,6 @@ export class ProcessMetrics {
     // Looks at the event loop in the background from here on; there is one such look per process.
     collectDefaultMetrics({ register: registry });
     this.api = new ApiMetrics(registry);
-    this.watches = new WatchMetrics(registry);
     const [major = '', minor = ''] = kubernetesVersion.replace(/^v/, '').split('.');
     new Gauge({
       name: 'kubernetes_build_info',

@@ -11,10 +11,11 @@ export interface WatchView {
 
 /** How fresh our view of the API server is. */
 export class WatchMetrics {
-  readonly #watches: WatchView[] = [];
+  readonly #own: WatchView[] = [];
 
-  constructor(registry: Registry) {
-    const watches = this.#watches;
+  /** `shared` are the watches that all nodes of the process have in common. */
+  constructor(registry: Registry, shared: readonly WatchView[]) {
+    const watches = (): readonly WatchView[] => [...this.#own, ...shared];
     const registers = [registry];
     const labelNames = ['resource'] as const;
     new Gauge({
@@ -24,7 +25,7 @@ export class WatchMetrics {
       registers,
       collect() {
         this.reset();
-        for (const { resource, ageMs } of watches) {
+        for (const { resource, ageMs } of watches()) {
           const age = ageMs();
           if (age !== undefined) this.set({ resource }, age / 1000);
         }
@@ -39,7 +40,7 @@ export class WatchMetrics {
         // The watch itself counts; what is read here never goes back.
         collect() {
           this.reset();
-          for (const watch of watches) this.inc({ resource: watch.resource }, read(watch));
+          for (const watch of watches()) this.inc({ resource: watch.resource }, read(watch));
         },
       });
     counted('outrigger_watch_restarts_total', 'Number of watches opened again after the first one', (watch) =>
@@ -49,6 +50,6 @@ export class WatchMetrics {
   }
 
   add(watch: WatchView): void {
-    this.#watches.push(watch);
+    this.#own.push(watch);
   }
 }
