@@ -5,6 +5,8 @@ export interface StreamPiece {
 }
 
 const HEADER_BYTES = 8;
+/** Below this a copy is cheaper than a piece more. */
+const SMALL_BYTES = 4096;
 
 /**
  * Takes apart the output of a command without a terminal: frames of one byte of stream, three of nothing, four of length. The content
@@ -28,7 +30,7 @@ export class StreamFrames {
       at += part.length;
       this.#left -= part.length;
       const run = runs.at(-1);
-      if (run?.stream === this.#stream) run.parts.push(part);
+      if (run?.stream === this.#stream && part.length < SMALL_BYTES) run.parts.push(part);
       else runs.push({ stream: this.#stream, parts: [part] });
     }
     return runs.map(({ stream, parts: [first, ...rest] }) => ({
