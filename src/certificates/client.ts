@@ -6,6 +6,8 @@ import { clientTemplate } from './template.ts';
 
 /** Reference 13.2. */
 const CHECK_MS = 10_000;
+/** What is wanted never changes; only time does. */
+const POLL_MS = 10_000;
 const GONE_MS = 5 * 60_000;
 
 export interface ClientCertificateOptions
@@ -32,6 +34,7 @@ export class ClientCertificate {
     this.#manager = new CertificateManager({
       ...options,
       template: () => template,
+      pollMs: POLL_MS,
       progress: {
         waiting: (request) => log.info({ request }, 'client certificate asked for'),
         failed: (why, error) => {

@@ -14,7 +14,11 @@ import { type CertificateTemplate, sameTemplate, satisfies } from './template.ts
 const ISSUE_TIMEOUT_MS = 15 * 60_000;
 const RETRY = { baseMs: 2_000, maxMs: 32_000 };
 const RETRY_JITTER = 0.1;
-const POLL_MS = 1_000;
+
+/** Nobody has said no; nobody has said yes either. */
+export class NotSigned extends Error {
+  override readonly name = 'NotSigned';
+}
 
 export type Requests = Pick<CertificateRequestApi, 'create' | 'issued'>;
 
@@ -37,6 +41,8 @@ export interface CertificateManagerOptions {
   readonly makeRequest: (template: CertificateTemplate) => Promise<CertificateRequest>;
   /** A pair to begin with where the store has none that is valid; replaced as soon as possible. */
   readonly bootstrap?: { readonly cert: string; readonly key: string };
+  /** How often what is wanted is compared with what is there. */
+  readonly pollMs: number;
   readonly progress: CertificateProgress;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -99,11 +105,11 @@ export class CertificateManager {
 
   /** Resolves when the signal aborts. */
   async run({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const { clock, random, template } = this.#options;
+    const { clock, random, template, pollMs } = this.#options;
     let failures = 0;
     while (!signal.aborted) {
       const wanted = template();
-      let delayMs = POLL_MS;
+      let delayMs = pollMs;
       if (wanted !== undefined && this.#isDue(wanted)) {
         const outcome = await this.#rotate(wanted, signal);
         failures = outcome === 'failed' ? failures + 1 : 0;
@@ -138,7 +144,7 @@ export class CertificateManager {
       const { name, uid } = created.metadata;
       progress.waiting?.(name);
       cancelTimeout = clock.timer(ISSUE_TIMEOUT_MS, () =>
-        life.abort(new Error(`certificate signing request ${name} was not signed within 15 minutes`)),
+        life.abort(new NotSigned(`certificate signing request ${name} was not signed within 15 minutes`)),
       );
       const cert = await api.issued({ name, uid }, { signal: life.signal });
       const pair = await store.update(cert, key, clock.now());
@@ -167,14 +173,14 @@ export class CertificateManager {
 
   /** While a request waits the node may get another address: that request is then no use any more. */
   #whenOutdated(wanted: CertificateTemplate, tell: () => void): () => void {
-    const { clock, template } = this.#options;
+    const { clock, template, pollMs } = this.#options;
     let cancel = (): void => {};
     const look = (): void => {
       const now = template();
       if (now !== undefined && !sameTemplate(now, wanted)) tell();
-      else cancel = clock.timer(POLL_MS, look);
+      else cancel = clock.timer(pollMs, look);
     };
-    cancel = clock.timer(POLL_MS, look);
+    cancel = clock.timer(pollMs, look);
     return () => cancel();
   }
 }

@@ -1,12 +1,14 @@
 import type { Logger } from '../telemetry/logger.ts';
 import type { Clock } from '../util/clock.ts';
-import { CertificateManager, type CertificateManagerOptions, type Requests } from './manager.ts';
+import { CertificateManager, type CertificateManagerOptions, NotSigned, type Requests } from './manager.ts';
 import type { KeyPair } from './pair.ts';
 import type { CertificateStore } from './store.ts';
 import { type NodeAddress, servingTemplate } from './template.ts';
 
 /** An approver that works by itself answers within this time: nothing is to be said before. */
 const PATIENCE_MS = 10_000;
+/** As soon as the kubelet notices another address. */
+const POLL_MS = 1_000;
 const REPEAT_MS = 3_600_000;
 
 export interface ServingEvent {
@@ -52,10 +54,11 @@ export class ServingCertificate {
       ...options,
       template: () => servingTemplate(nodeName, addresses()),
       requests: () => requests,
+      pollMs: POLL_MS,
       progress: {
         waiting: (request) => {
           this.#request = request;
-          this.#remind(PATIENCE_MS);
+          this.#remind();
         },
         failed: (message, error) => this.#failed(message, error),
         issued: (pair, age) => {
@@ -96,33 +99,47 @@ export class ServingCertificate {
     }
   }
 
-  #remind(afterMs: number): void {
+  /** Told on the Node for each request, as it names the one to approve; in the log each hour. */
+  #remind(): void {
     this.#cancelReminder();
-    this.#cancelReminder = this.#options.clock.timer(afterMs, () => {
-      this.#complain(`CertificateSigningRequest ${this.#request} is not approved or not signed`);
-      this.#remind(REPEAT_MS);
+    this.#cancelReminder = this.#options.clock.timer(PATIENCE_MS, () => {
+      const message = `CertificateSigningRequest ${this.#request} is not approved or not signed yet`;
+      this.#event(message);
+      this.#log('pending', message);
     });
   }
 
   #failed(message: string, error: unknown): void {
     this.#cancelReminder();
     this.#options.metrics?.renewFailed();
-    this.#complain(message, error);
+    if (error instanceof NotSigned) return; // said already
+    // The names of requests that follow each other are no news.
+    const kind = this.#request === undefined ? message : message.replaceAll(this.#request, '');
+    if (this.#log(kind, message, error)) this.#event(message);
   }
 
-  /** Each trouble once, and again each hour; the names of requests that follow each other are no news. */
-  #complain(message: string, error?: unknown): void {
-    const { clock, log, event } = this.#options;
-    const kind = this.#request === undefined ? message : message.replaceAll(this.#request, '');
-    if (kind === this.#said && clock.now() - this.#saidAtMs < REPEAT_MS) return;
+  /** Each trouble once, and again each hour. */
+  #log(kind: string, why: string, error?: unknown): boolean {
+    const { clock, log } = this.#options;
+    if (kind === this.#said && clock.now() - this.#saidAtMs < REPEAT_MS) return false;
     this.#said = kind;
     this.#saidAtMs = clock.now();
-    const consequence =
-      this.current === undefined
-        ? 'no serving certificate available for the kubelet: its API answers no TLS'
-        : 'the serving certificate is not renewed yet';
-    log.warn({ ...(error === undefined ? {} : { err: error }), request: this.#request, why: message }, consequence);
-    event({ type: 'Warning', reason: 'ServingCertificateNotIssued', message: `${message}; ${consequence}` });
+    log.warn({ ...(error === undefined ? {} : { err: error }), request: this.#request, why }, this.#consequence);
+    return true;
+  }
+
+  #event(message: string): void {
+    this.#options.event({
+      type: 'Warning',
+      reason: 'ServingCertificateNotIssued',
+      message: `${message}; ${this.#consequence}`,
+    });
+  }
+
+  get #consequence(): string {
+    return this.current === undefined
+      ? 'no serving certificate available for the kubelet: its API answers no TLS'
+      : 'the serving certificate is not renewed yet';
   }
 
   #settle(): void {

@@ -1,5 +1,6 @@
 import 'reflect-metadata'; // @peculiar/x509 wants it loaded first
 import { randomBytes } from 'node:crypto';
+import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
@@ -9,9 +10,11 @@ interface TestSubject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
   readonly usage?: 'client' | 'server';
-  /** DNS names of a server. */
+  /** DNS names and addresses of a server. */
   readonly hosts?: readonly string[];
   readonly expired?: boolean;
+  /** From an hour ago for two hours if not given. */
+  readonly validity?: { readonly fromMs: number; readonly untilMs: number };
 }
 
 /** A certificate authority in memory. */
@@ -35,13 +38,15 @@ export async function makeAuthority(name: string): Promise<TestAuthority> {
   });
   return {
     cert: authority.toString('pem'),
-    async issue({ commonName, organizations = [], usage = 'client', hosts = [], expired = false }) {
+    async issue({ commonName, organizations = [], usage = 'client', hosts = [], expired = false, validity: asked }) {
       const own = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
       const cert = await x509.X509CertificateGenerator.create({
         serialNumber: serial(),
         subject: [...organizations.map((group) => ({ O: [group] })), { CN: [commonName] }],
         issuer: authority.subject,
-        ...validity(expired),
+        ...(asked === undefined
+          ? validity(expired)
+          : { notBefore: new Date(asked.fromMs), notAfter: new Date(asked.untilMs) }),
         publicKey: own.publicKey,
         signingKey: keys.privateKey,
         signingAlgorithm: ALGORITHM,
@@ -50,7 +55,11 @@ export async function makeAuthority(name: string): Promise<TestAuthority> {
             usage === 'client' ? x509.ExtendedKeyUsage.clientAuth : x509.ExtendedKeyUsage.serverAuth,
           ]),
           ...(hosts.length > 0
-            ? [new x509.SubjectAlternativeNameExtension(hosts.map((value) => ({ type: 'dns' as const, value })))]
+            ? [
+                new x509.SubjectAlternativeNameExtension(
+                  hosts.map((value) => ({ type: isIP(value) === 0 ? ('dns' as const) : ('ip' as const), value })),
+                ),
+              ]
             : []),
         ],
       });
