@@ -1,4 +1,4 @@
-import type { ContainerRef, ContainerSpec, Labels, PodUid, ProviderContext, SandboxSpec } from '../contract/index.ts';
+import type { ContainerRef, ContainerSpec, HostUsage, Labels, PodUid, ProviderContext, SandboxSpec } from '../contract/index.ts';
 import { ProviderError } from '../contract/index.ts';
 import { AddressPool } from './addresses.ts';
 import type { FakeContainer, FakeExit } from './container.ts';
@@ -6,7 +6,7 @@ import { Faults } from './faults.ts';
 import { HintBus } from './hint-bus.ts';
 import { FakeImages } from './images.ts';
 import { FakePod } from './pod.ts';
-import { type FakeConfig, type FakeExecAnswer, type FakeScript, parseConfig, type ScriptMatcher } from './schema.ts';
+import { type FakeConfig, type FakeExecAnswer, type FakeScript, type FakeUse, parseConfig, type ScriptMatcher } from './schema.ts';
 import { ScriptBook } from './script.ts';
 import type { FakeSession } from './session.ts';
 
@@ -23,6 +23,9 @@ export class FakeBackend {
   readonly images: FakeImages;
   readonly hints = new HintBus();
   readonly pods = new Map<PodUid, FakePod>();
+  readonly startedMs: number;
+  /** What the machine says instead of what its containers add up to; for pressure. */
+  hostUsage: Partial<HostUsage> = {};
   /** Commands and attachments that are open. */
   readonly sessions = new Set<FakeSession>();
   readonly #scripts: ScriptBook;
@@ -32,6 +35,7 @@ export class FakeBackend {
   constructor(clock: ProviderContext['clock'], config: FakeConfig = parseConfig({})) {
     this.config = config;
     this.clock = clock;
+    this.startedMs = clock.now();
     this.faults = new Faults(clock);
     this.faults.latencyMs = config.latency.callMs;
     this.images = new FakeImages(
@@ -117,6 +121,11 @@ export class FakeBackend {
   /** The container writes one line. */
   writeLog(ref: ContainerRef, text: string, stream: 'stdout' | 'stderr' = 'stdout', partial = false): void {
     this.#existing(ref).log.write(this.clock.now(), stream, text, partial);
+  }
+
+  /** The container uses this from now on. */
+  use(ref: ContainerRef, use: FakeUse): void {
+    this.#existing(ref).use = use;
   }
 
   /** The container record is lost, without an exit that anybody saw. */

@@ -1,6 +1,6 @@
 import type { ContainerSpec, ContainerState, Labels, ObservedContainer, ProviderContext } from '../contract/index.ts';
 import { LogBuffer } from './log-buffer.ts';
-import type { FakeExecAnswer, FakeLogLine, FakeScript } from './schema.ts';
+import type { FakeExecAnswer, FakeLogLine, FakeScript, FakeUse } from './schema.ts';
 
 type Clock = ProviderContext['clock'];
 
@@ -26,6 +26,7 @@ export interface FakeContainerOptions {
 
 const SIGKILL = 9;
 const SIGTERM = 15;
+const DEFAULT_USE: FakeUse = { cpuMilli: 10, memoryBytes: 2 ** 24 };
 
 /** One incarnation of one container, playing its script. */
 export class FakeContainer {
@@ -42,6 +43,9 @@ export class FakeContainer {
   readonly #life = new AbortController();
   #state: ContainerState = { status: 'created' };
   #stopping = false;
+  #use: FakeUse;
+  /** Used until `at`. */
+  #cpu = { nanos: 0, at: 0 };
   /** Of its input, what has no line end yet. */
   #line = '';
 
@@ -54,6 +58,25 @@ export class FakeContainer {
     this.#clock = options.clock;
     this.#onChange = options.onChange;
     this.createdAt = new Date(options.clock.now());
+    this.#use = options.script.use ?? DEFAULT_USE;
+  }
+
+  get use(): FakeUse {
+    return this.#use;
+  }
+
+  /** From now on it uses this instead; what it has used so far stays. */
+  set use(use: FakeUse) {
+    this.#cpu = { nanos: this.cpuNanos, at: this.#clock.now() };
+    this.#use = use;
+  }
+
+  /** Since its start. */
+  get cpuNanos(): number {
+    if (this.#state.status !== 'running') return this.#cpu.nanos;
+    const since = Math.max(this.#cpu.at, this.#state.startedAt.getTime());
+    // A core of a thousand parts uses a thousand nanoseconds per part and millisecond.
+    return this.#cpu.nanos + (this.#clock.now() - since) * (this.#use.cpuMilli ?? 0) * 1000;
   }
 
   get state(): ContainerState {

@@ -15,6 +15,7 @@ import type {
   ProviderHint,
   ProviderTraits,
   SandboxSpec,
+  StatsFacet,
   Violation,
   VolumeSpec,
 } from '../contract/index.ts';
@@ -25,6 +26,7 @@ import type { FakeMethod } from './faults.ts';
 import type { FakePod } from './pod.ts';
 import { FakeSessions } from './sessions.ts';
 import { FAKE_TRAITS } from './traits.ts';
+import { FakeStats } from './usage.ts';
 
 export type FakeContext = Pick<ProviderContext, 'nodeName' | 'ownerLabels'>;
 
@@ -43,6 +45,7 @@ export abstract class FakeObserving {
   readonly logs: LogFacet = { logs: (ref, request, options) => this.#logs(ref, request, options) };
   readonly exec: ExecFacet;
   readonly attach: AttachFacet;
+  readonly stats: StatsFacet;
   readonly #context: FakeContext;
   readonly #validate: (spec: PodPlanSpec) => readonly Violation[];
 
@@ -53,6 +56,11 @@ export abstract class FakeObserving {
     const sessions = new FakeSessions({ backend, existing: (uid) => this.existing(uid) });
     this.exec = sessions;
     this.attach = sessions;
+    this.stats = new FakeStats({
+      backend,
+      pods: () => [...backend.pods.values()].filter((pod) => this.#owns(pod.labels)),
+      call: (method, call, work) => this.call(method, '', call, work),
+    });
     this.#context = context;
     this.#validate = options.validate ?? (() => []);
   }

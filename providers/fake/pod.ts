@@ -69,6 +69,10 @@ export class FakePod {
     this.unitId = makeId(`${options.identity.uid} ${options.attempt} ${options.clock.now()}`);
   }
 
+  get createdAt(): Date {
+    return this.#createdAt;
+  }
+
   get state(): ObservedPod['state'] {
     return this.#state;
   }

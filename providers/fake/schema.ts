@@ -22,6 +22,22 @@ const execAnswer = z.strictObject({
   startError: z.string().optional(),
 });
 
+/** What a container uses as long as it runs. */
+const useSchema = z.strictObject({
+  /** Thousandths of a core. */
+  cpuMilli: z.number().nonnegative().optional(),
+  memoryBytes: z.number().nonnegative().optional(),
+  processes: z.int().positive().optional(),
+  rxBytesPerSecond: z.number().nonnegative().optional(),
+  txBytesPerSecond: z.number().nonnegative().optional(),
+  rootfsBytes: z.number().nonnegative().optional(),
+  logsBytes: z.number().nonnegative().optional(),
+  /** By the name of the volume. */
+  volumeBytes: z.record(z.string(), z.number().nonnegative()).optional(),
+});
+
+export type FakeUse = z.infer<typeof useSchema>;
+
 /** What one container does. Everything is optional: the empty script runs until it is stopped. */
 const scriptSchema = z.strictObject({
   /** Absent: runs until it is stopped. */
@@ -46,6 +62,8 @@ const scriptSchema = z.strictObject({
   stdin: z.literal('echo').optional(),
   /** The last one that is for the command counts. */
   exec: z.array(execAnswer).optional(),
+  /** Absent: a hundredth of a core and 16 MiB. */
+  use: useSchema.optional(),
 });
 
 export type FakeScript = z.infer<typeof scriptSchema>;
