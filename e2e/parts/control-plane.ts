@@ -7,7 +7,7 @@ import { Kube } from './kube.ts';
 import { freePorts } from './ports.ts';
 import { Service } from './process.ts';
 import { Progress } from './progress.ts';
-import { createServiceAccountToken } from './rbac.ts';
+import { type AccountOptions, createServiceAccountToken } from './rbac.ts';
 
 export type Part = 'apiserver' | 'controller-manager' | 'scheduler';
 
@@ -77,10 +77,14 @@ export class ControlPlaneAccess {
   }
 
   /** The identity of a ServiceAccount with the rights of rbac.ts. */
-  async serviceAccountKubeconfig(name = 'outrigger', namespace = 'kube-system'): Promise<string> {
+  async serviceAccountKubeconfig(
+    name = 'outrigger',
+    namespace = 'kube-system',
+    options: AccountOptions = {},
+  ): Promise<string> {
     const kube = await this.kube();
     try {
-      const token = await createServiceAccountToken(kube, name, namespace);
+      const token = await createServiceAccountToken(kube, name, namespace, options);
       return this.credentials.tokenKubeconfig(`service-account-${name}.kubeconfig`, this.url, name, token);
     } finally {
       kube.close();

@@ -19,6 +19,7 @@ const CLUSTER_RULES: Rule[] = [
   { apiGroups: [''], resources: ['services'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+  { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 const LEASE_NAMESPACE = 'kube-node-lease';
@@ -39,17 +40,33 @@ export function qualified(resource: string, group: string): string {
   return group === '' ? resource : `${resource}.${group}`;
 }
 
+export interface AccountOptions {
+  /** Resources that it may nothing with: somebody has forgotten them. */
+  readonly except?: readonly string[];
+}
+
 /** Makes the ServiceAccount with these rights and returns a token for it, good for an hour. */
-export async function createServiceAccountToken(kube: Kube, name: string, namespace: string): Promise<string> {
+export async function createServiceAccountToken(
+  kube: Kube,
+  name: string,
+  namespace: string,
+  { except = [] }: AccountOptions = {},
+): Promise<string> {
   const apiGroup = 'rbac.authorization.k8s.io';
   const subjects = [{ kind: 'ServiceAccount', name, namespace }];
+  const rules = CLUSTER_RULES.filter(({ resources }) => !resources.some((resource) => except.includes(resource)));
   const inLeases = { name, namespace: LEASE_NAMESPACE };
   await kube.apply({ kind: 'ServiceAccount', metadata: { name, namespace } });
-  await kube.apply({ kind: 'ClusterRole', metadata: { name }, rules: CLUSTER_RULES });
+  await kube.apply({ kind: 'ClusterRole', metadata: { name }, rules });
   const clusterRole = { apiGroup, kind: 'ClusterRole', name };
   await kube.apply({ kind: 'ClusterRoleBinding', metadata: { name }, roleRef: clusterRole, subjects });
   await kube.apply({ kind: 'Role', metadata: inLeases, rules: LEASE_RULES });
   await kube.apply({ kind: 'RoleBinding', metadata: inLeases, roleRef: { apiGroup, kind: 'Role', name }, subjects });
+  return await requestToken(kube, name, namespace);
+}
+
+/** A token of a ServiceAccount that is there, good for an hour. */
+export async function requestToken(kube: Kube, name: string, namespace: string): Promise<string> {
   const answer = await kube.http.text({
     method: 'POST',
     path: `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,

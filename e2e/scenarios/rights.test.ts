@@ -3,7 +3,8 @@ import { kubeletConfig } from '../config.ts';
 import { expectCleanNode, inNamespace, SIMULATED } from '../matrix.ts';
 import { AuditLog } from '../parts/audit.ts';
 import { type ControlPlane, startControlPlane } from '../parts/control-plane.ts';
-import { GRANTS } from '../parts/rbac.ts';
+import { askKubelet } from '../parts/kubelet-http.ts';
+import { GRANTS, requestToken } from '../parts/rbac.ts';
 import { TestBed } from '../parts/test-bed.ts';
 import { eventually, PATIENCE_MS, restarts, type Scene, shell, UNTIL_TOLD } from '../scene.ts';
 
@@ -71,6 +72,9 @@ async function liveOnce(scene: Scene): Promise<void> {
   await scene.create('fails', shell('exit 1'));
   await scene.ready('lives');
   expect(await scene.logs('lives')).toBe('here\n');
+  // Anybody may have a token, and it takes a right of the node's to ask whose it is.
+  const token = await requestToken(kube, 'default', namespace);
+  expect(await askKubelet(scene.outrigger, '/healthz', { token })).toMatchObject({ code: 403 });
   await scene.until('fails', 'restarted twice', (pod) => restarts(pod) >= 2);
   await scene.event('fails', /Started .*\(x[2-9]\)/);
   for (const name of ['lives', 'fails']) await scene.delete(name);
