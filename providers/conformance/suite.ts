@@ -6,6 +6,7 @@ import { containerContent } from './container-content.ts';
 import { containerDriving } from './container-driving.ts';
 import { containerImages } from './container-images.ts';
 import { containerLogs } from './container-logs.ts';
+import { containerStats } from './container-stats.ts';
 import { containerStopping } from './container-stopping.ts';
 import { containerVolumes } from './container-volumes.ts';
 import { execCases } from './exec.ts';
@@ -68,6 +69,7 @@ export function conformance(
       group('stopping and removing', containerStopping, asContainerProvider);
       group('images', containerImages, asContainerProvider);
       group('logs', containerLogs, asContainerProvider);
+      group('stats', containerStats, asContainerProvider);
       group('what a container sees', containerContent, asContainerProvider);
       group('volumes', containerVolumes, asContainerProvider);
     } else {
