@@ -1,4 +1,12 @@
-import type { ContainerRef, ContainerSpec, HostUsage, Labels, PodUid, ProviderContext, SandboxSpec } from '../contract/index.ts';
+import type {
+  ContainerRef,
+  ContainerSpec,
+  HostUsage,
+  Labels,
+  PodUid,
+  ProviderContext,
+  SandboxSpec,
+} from '../contract/index.ts';
 import { ProviderError } from '../contract/index.ts';
 import { AddressPool } from './addresses.ts';
 import type { FakeContainer, FakeExit } from './container.ts';
@@ -6,7 +14,17 @@ import { Faults } from './faults.ts';
 import { HintBus } from './hint-bus.ts';
 import { FakeImages } from './images.ts';
 import { FakePod } from './pod.ts';
-import { type FakeConfig, type FakeExecAnswer, type FakeScript, type FakeUse, parseConfig, type ScriptMatcher } from './schema.ts';
+import {
+  type FakeConfig,
+  type FakeExecAnswer,
+  type FakeScript,
+  type FakeServer,
+  type FakeServerInput,
+  type FakeUse,
+  parseConfig,
+  parseServers,
+  type ScriptMatcher,
+} from './schema.ts';
 import { ScriptBook } from './script.ts';
 import type { FakeSession } from './session.ts';
 
@@ -26,6 +44,7 @@ export class FakeBackend {
   readonly startedMs: number;
   /** What the machine says instead of what its containers add up to; for pressure. */
   hostUsage: Partial<HostUsage> = {};
+  readonly hosts = new Map<string, readonly FakeServer[]>();
   /** Commands and attachments that are open. */
   readonly sessions = new Set<FakeSession>();
   readonly #scripts: ScriptBook;
@@ -116,6 +135,16 @@ export class FakeBackend {
   /** The container ends now, as if killed outside. */
   exit(ref: ContainerRef, exit: FakeExit): void {
     this.#existing(ref).exit(exit);
+  }
+
+  /** The container listens with these servers from now on, whatever its script says. */
+  listen(ref: ContainerRef, servers: readonly FakeServerInput[]): void {
+    this.#existing(ref).listen(parseServers(servers));
+  }
+
+  /** A machine outside of all pods, by name or address; without servers it refuses. */
+  host(name: string, servers: readonly FakeServerInput[]): void {
+    this.hosts.set(name, parseServers(servers));
   }
 
   /** The container writes one line. */

@@ -1,6 +1,6 @@
 import type { ContainerSpec, ContainerState, Labels, ObservedContainer, ProviderContext } from '../contract/index.ts';
 import { LogBuffer } from './log-buffer.ts';
-import type { FakeExecAnswer, FakeLogLine, FakeScript, FakeUse } from './schema.ts';
+import type { FakeExecAnswer, FakeLogLine, FakeScript, FakeServer, FakeUse } from './schema.ts';
 
 type Clock = ProviderContext['clock'];
 
@@ -43,6 +43,7 @@ export class FakeContainer {
   readonly #life = new AbortController();
   #state: ContainerState = { status: 'created' };
   #stopping = false;
+  #servers: readonly FakeServer[] | undefined;
   #use: FakeUse;
   /** Used until `at`. */
   #cpu = { nanos: 0, at: 0 };
@@ -96,6 +97,17 @@ export class FakeContainer {
   execAnswer(command: readonly string[]): FakeExecAnswer | undefined {
     const text = command.join(' ');
     return this.#script.exec?.findLast((answer) => answer.command === undefined || answer.command === text);
+  }
+
+  /** What listens in it while it runs; of servers on one port the last counts. */
+  get servers(): readonly FakeServer[] {
+    if (this.#state.status !== 'running') return [];
+    return this.#servers ?? this.#script.listen ?? [];
+  }
+
+  /** From now on these listen instead. */
+  listen(servers: readonly FakeServer[]): void {
+    this.#servers = servers;
   }
 
   /** Standard input of its process. */

@@ -8,6 +8,7 @@ export type FakeMethod =
   | 'watch'
   | 'logs'
   | 'exec'
+  | 'dial'
   | 'attach'
   | 'updateFiles'
   | 'usage'

@@ -2,6 +2,7 @@ import type {
   AttachFacet,
   CallOptions,
   ContainerRef,
+  DialFacet,
   ExecFacet,
   HostReport,
   Labels,
@@ -22,6 +23,7 @@ import type {
 import { ProviderError } from '../contract/index.ts';
 import { defaultSubnet } from './addresses.ts';
 import type { FakeBackend } from './backend.ts';
+import { FakeDialer } from './dialer.ts';
 import type { FakeMethod } from './faults.ts';
 import type { FakePod } from './pod.ts';
 import { FakeSessions } from './sessions.ts';
@@ -46,6 +48,7 @@ export abstract class FakeObserving {
   readonly exec: ExecFacet;
   readonly attach: AttachFacet;
   readonly stats: StatsFacet;
+  readonly dial: DialFacet;
   readonly #context: FakeContext;
   readonly #validate: (spec: PodPlanSpec) => readonly Violation[];
 
@@ -61,6 +64,7 @@ export abstract class FakeObserving {
       pods: () => [...backend.pods.values()].filter((pod) => this.#owns(pod.labels)),
       call: (method, call, work) => this.call(method, '', call, work),
     });
+    this.dial = new FakeDialer({ backend, existing: (uid) => this.existing(uid) });
     this.#context = context;
     this.#validate = options.validate ?? (() => []);
   }

@@ -22,6 +22,28 @@ const execAnswer = z.strictObject({
   startError: z.string().optional(),
 });
 
+/** A server of the container, for probes, hooks and port-forward. */
+const server = z.strictObject({
+  port: z.int().min(1).max(65535),
+  /** `loopback`: only port-forward gets there. */
+  on: z.enum(['all', 'loopback']).default('all'),
+  /**
+   * http: one answer to one request; grpc: the health service; echo: what came goes back; count: after the end of the input, how many
+   * bytes it had; hello: nothing after the banner; silent: takes the connection and no more; refuse, reset: a port that is closed, a
+   * connection that breaks; drop: the connect is never answered.
+   */
+  does: z.enum(['http', 'grpc', 'echo', 'count', 'hello', 'silent', 'refuse', 'reset', 'drop']).default('http'),
+  /** Said first. */
+  banner: z.string().optional(),
+  /** Before an answer. */
+  delayMs: z.number().nonnegative().optional(),
+  status: z.int().min(200).max(599).default(200),
+  body: z.string().default('ok'),
+  headers: z.record(z.string(), z.string()).default({}),
+  serving: z.boolean().default(true),
+  grpcStatus: z.int().min(0).max(16).default(0),
+});
+
 /** What a container uses as long as it runs. */
 const useSchema = z.strictObject({
   /** Thousandths of a core. */
@@ -64,9 +86,13 @@ const scriptSchema = z.strictObject({
   exec: z.array(execAnswer).optional(),
   /** Absent: a hundredth of a core and 16 MiB. */
   use: useSchema.optional(),
+  listen: z.array(server).optional(),
 });
 
 export type FakeScript = z.infer<typeof scriptSchema>;
+export type FakeServer = z.output<typeof server>;
+/** As a test writes it. */
+export type FakeServerInput = z.input<typeof server>;
 export type FakeExecAnswer = z.infer<typeof execAnswer>;
 export type FakeLogLine = z.infer<typeof logLine>;
 
@@ -129,6 +155,10 @@ const schema = z.strictObject({
 });
 
 export type FakeConfig = z.output<typeof schema>;
+
+export function parseServers(servers: readonly FakeServerInput[]): readonly FakeServer[] {
+  return servers.map((one) => server.parse(one));
+}
 
 export function parseConfig(raw: unknown): FakeConfig {
   const result = schema.safeParse(raw ?? {});

@@ -1,5 +1,5 @@
 import type { ContainerSpec } from '../contract/index.ts';
-import type { FakeScript, ScriptMatcher } from './schema.ts';
+import { type FakeScript, type FakeServer, parseServers, type ScriptMatcher } from './schema.ts';
 import { readCommand } from './shell.ts';
 
 /** Scripts by what they match, in the order given; a later one wins field by field. */
@@ -64,6 +64,22 @@ function fromEnv(env: ReadonlyMap<string, string>): Partial<FakeScript> {
     stopAfterMs: number('FAKE_STOP_AFTER_MS'),
     stopExitCode: number('FAKE_STOP_EXIT_CODE'),
     startError: env.get('FAKE_START_ERROR'),
+    listen: serversOf(env.get('FAKE_LISTEN')),
     logs: log?.split('\n').map((text) => ({ text, stream: 'stdout', afterMs: 0, partial: false })),
   };
+}
+
+const SERVER = /^(\d{1,5})(?::(http|grpc|echo|count|hello|silent|refuse|reset|drop))?(@loopback)?$/;
+
+/** "8080 9090:grpc 7000:echo@loopback"; a word that is none is left out. */
+function serversOf(text: string | undefined): FakeServer[] | undefined {
+  const words = text?.split(/[\s,]+/).map((word) => SERVER.exec(word));
+  const servers = words?.flatMap((match) => {
+    const port = Number(match?.[1]);
+    if (!match || port < 1 || port > 65_535) return [];
+    // The pattern lets only these words through.
+    const does = (match[2] ?? 'http') as FakeServer['does'];
+    return { port, does, on: match[3] === undefined ? ('all' as const) : ('loopback' as const) };
+  });
+  return servers && [...parseServers(servers)];
 }
