@@ -23,6 +23,11 @@ export interface GrpcTarget {
   readonly random: () => number;
 }
 
+interface Connection {
+  readonly session: ClientHttp2Session;
+  readonly stream: Duplex;
+}
+
 /** grpc-go connects again and again until the time is over (backoff.DefaultConfig; its factor is 1.6, ours 2). */
 const RECONNECT = { baseMs: 1_000, maxMs: 120_000 };
 
@@ -31,9 +36,9 @@ export async function probeGrpc(target: GrpcTarget, deadline: Deadline): Promise
   const { podIP, port, service, userAgent } = target;
   const address = joinHostPort(podIP, port);
   const within = formatDuration(deadline.timeoutMs);
-  let session: ClientHttp2Session;
+  let connection: Connection;
   try {
-    session = await connectUntilReady(target, address, deadline.signal);
+    connection = await connectUntilReady(target, address, deadline.signal);
   } catch (error: unknown) {
     if (isAway(error)) return { type: 'away', error };
     // Never anything but the end of the time, refused or not: the kubelet waits for a connection as long as it may.
@@ -41,6 +46,7 @@ export async function probeGrpc(target: GrpcTarget, deadline: Deadline): Promise
       `timeout: failed to connect service ${goQuote(address)} within ${within}: context deadline exceeded`,
     );
   }
+  const { session, stream } = connection;
   try {
     const call = { authority: address, service, userAgent, timeoutMs: deadline.timeoutMs };
     const result = await checkHealth(session, call, { signal: deadline.signal });
@@ -48,7 +54,8 @@ export async function probeGrpc(target: GrpcTarget, deadline: Deadline): Promise
     if (result.status === SERVING) return SUCCESS;
     return failure(`service unhealthy (responded with ${goQuote(statusName(result.status))})`);
   } catch (error: unknown) {
-    if (isAway(error)) return { type: 'away', error };
+    // HTTP/2 tells of an end only; why is known to the stream.
+    if (isAway(stream.errored)) return { type: 'away', error: stream.errored };
     if (deadline.expired) return failure(`timeout: health rpc did not complete within ${within}`);
     return refused({ code: 'Unavailable', message: `error reading from server: ${errorMessage(error)}` }, within);
   } finally {
@@ -64,11 +71,7 @@ function refused(status: GrpcStatus, within: string): Attempt {
 }
 
 /** Rejects when the time is over, or with what says that the backend is away. */
-async function connectUntilReady(
-  target: GrpcTarget,
-  address: string,
-  signal: AbortSignal,
-): Promise<ClientHttp2Session> {
+async function connectUntilReady(target: GrpcTarget, address: string, signal: AbortSignal): Promise<Connection> {
   for (let failures = 1; ; failures++) {
     try {
       return await connectOnce(target, address, signal);
@@ -81,7 +84,11 @@ async function connectUntilReady(
 }
 
 /** Ready once the server has sent its settings: who accepts and says nothing, or speaks something else, is not connected. */
-async function connectOnce({ dialer, podIP, port }: GrpcTarget, address: string, signal: AbortSignal) {
+async function connectOnce(
+  { dialer, podIP, port }: GrpcTarget,
+  address: string,
+  signal: AbortSignal,
+): Promise<Connection> {
   const stream = await dialer.open({ host: podIP, toHost: false }, port, signal);
   const session = openSession(stream, address);
   const ready = new Promise<void>((resolve, reject) => {
@@ -93,7 +100,7 @@ async function connectOnce({ dialer, podIP, port }: GrpcTarget, address: string,
   });
   try {
     await untilAborted(ready, signal);
-    return session;
+    return { session, stream };
   } catch (error: unknown) {
     session.destroy();
     stream.destroy();
@@ -109,6 +116,8 @@ function openSession(stream: Duplex, address: string): ClientHttp2Session {
     maxSessionMemory: 1,
   });
   session.on('close', () => stream.destroy());
+  // Streams of providers allow half-open, so an end of the server's side alone closes nothing. What came before it is told first.
+  stream.once('end', () => setImmediate(() => session.destroy()));
   // A server that goes away ends the call, which tells.
   session.on('goaway', (code) => {
     if (code !== constants.NGHTTP2_NO_ERROR) session.destroy();

@@ -76,7 +76,8 @@ export async function readBody(response: IncomingMessage, { signal }: CallOption
       resolve();
     });
     response.on('end', resolve);
-    response.on('error', reject);
+    // Node has no words of its own for what broke: that is known to the stream, if to anybody.
+    response.on('error', () => reject(new Error('unexpected EOF')));
     response.on('close', () => reject(new Error('unexpected EOF')));
   });
   const text = (): string => Buffer.concat(chunks).subarray(0, MAX_OUTPUT_BYTES).toString('utf8');

@@ -114,8 +114,11 @@ async function send(hop: Hop, { host }: HttpGet, target: HttpTarget, deadline: D
     if (url.scheme === 'https') secure = await startTls(stream, url.host, { signal });
     const response = await exchange(secure ?? stream, requestTarget(url), wireHeaders(headers, hostHeader), { signal });
     const { statusCode: status = 0, headers: got } = response;
-    return { status, location: got.location ?? '', ...(await readBody(response, { signal })) };
+    const body = await readBody(response, { signal });
+    if (body.error !== undefined && isAway(stream.errored)) throw stream.errored;
+    return { status, location: got.location ?? '', ...body };
   } catch (error: unknown) {
+    if (isAway(stream?.errored)) throw stream.errored;
     if (isAway(error) || error instanceof GetError) throw error;
     throw fail(deadline.expired ? tooLate : connectionErrorText(error, joinHostPort(url.host, url.port)));
   } finally {

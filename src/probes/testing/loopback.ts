@@ -1,5 +1,5 @@
 import { connect, type Server, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { type DialFacet, type DialTarget, ProviderError } from '../../../providers/contract/index.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { Deadline } from '../handlers/deadline.ts';
@@ -41,4 +41,29 @@ export function listen(server: Pick<Server, 'listen' | 'address'>): Promise<numb
 /** A deadline of one second that a test lets pass, or not. */
 export function oneSecond(clock = new FakeClock()): Deadline {
   return new Deadline(clock, 1_000, new AbortController().signal);
+}
+
+/** The same through streams that are no sockets, as a tunnel's are not. */
+export class TunnelDial extends LoopbackDial {
+  readonly tunnels: Duplex[] = [];
+
+  override async dial(...args: Parameters<LoopbackDial['dial']>): Promise<Duplex> {
+    const socket = await super.dial(...args);
+    const tunnel = new Duplex({
+      read: () => void socket.resume(),
+      write: (chunk: Buffer, _, done) => void socket.write(chunk, done),
+      final: (done) => void socket.end(done),
+      destroy: (error, done) => {
+        socket.destroy();
+        done(error);
+      },
+    });
+    socket.on('data', (chunk: Buffer) => {
+      if (!tunnel.push(chunk)) socket.pause();
+    });
+    socket.on('end', () => tunnel.push(null));
+    socket.on('error', (error) => tunnel.destroy(error));
+    this.tunnels.push(tunnel);
+    return tunnel;
+  }
 }
