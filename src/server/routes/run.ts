@@ -77,16 +77,22 @@ async function collect({ stdin, stdout, stderr, exit }: ExecSession, { signal }:
   stdin?.on('error', () => {}).end();
   const outputs = { stdout: new Beginning(stdout), stderr: new Beginning(stderr) };
   const end = await untilAborted(exit, signal);
+  await untilAborted(Promise.all([outputs.stdout.ended, outputs.stderr.ended]), signal);
   if (end.type === 'failed') throw end.error;
   return { code: end.code, stdout: outputs.stdout.bytes, stderr: outputs.stderr.bytes };
 }
 
 /** Reads everything and keeps the beginning of it. */
 class Beginning {
+  readonly ended: Promise<void>;
   readonly #chunks: Buffer[] = [];
   #length = 0;
 
   constructor(source: Readable | undefined) {
+    this.ended = new Promise((resolve) => {
+      if (source === undefined) resolve();
+      else source.once('end', resolve).once('close', resolve);
+    });
     source?.on('error', () => {}); // told by the session's exit
     source?.on('data', (chunk: Buffer) => {
       const kept = chunk.subarray(0, MAX_OUTPUT_BYTES - this.#length);
