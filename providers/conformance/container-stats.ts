@@ -117,13 +117,11 @@ export const containerStats: readonly Case<ContainerProvider>[] = [
     unless: needsStatsAndShell,
     run: async (provider, world) => {
       const [server, client] = [await world.ready(provider), await world.ready(provider)];
-      const listen = world.shell('nc -lk -p 8080 -e head -c 3000000 /dev/zero');
+      const listen = world.shell('mkdir /w; head -c 3000000 /dev/zero > /w/f; httpd -f -p 8080 -h /w');
       await provider.startContainer(server, listen, world.options);
       await world.until(provider, refOf(server, listen), 'running');
       const [ip = ''] = (await world.pod(provider, server.pod.uid)).ips;
-      const fetch = world.shell(
-        `until nc ${ip} 8080 </dev/null | wc -c | grep -q 3000000; do sleep 0.2; done; sleep 3600`,
-      );
+      const fetch = world.shell(`until wget -q -O /dev/null http://${ip}:8080/f; do sleep 0.2; done; sleep 3600`);
       await provider.startContainer(client, fetch, world.options);
       const bytes = async (uid: PodUid, key: 'rxBytes' | 'txBytes'): Promise<number> =>
         ((await usageOf(provider, world, uid))?.network?.interfaces ?? []).reduce((sum, of) => sum + (of[key] ?? 0), 0);

@@ -8,7 +8,7 @@ export interface ConformanceHarness {
   pass(ms: number): Promise<void>;
   /** Pod network of a node, where the provider's trait asks for one. */
   subnet(node: string): string;
-  /** An image with a POSIX shell, cat, id, ls, pwd. */
+  /** An image with a POSIX shell, cat, id, ls, pwd, wc and the nc of busybox. */
   readonly shellImage: string;
   /** A reference that no registry has. */
   readonly missingImage: string;
@@ -18,6 +18,8 @@ export interface ConformanceHarness {
   readonly logsKeepBytes: boolean;
   /** Whether memory and process limits are really held. */
   readonly enforcesLimits: boolean;
+  /** False where a dialled connection ends with the target's output. */
+  readonly dialKeepsHalves: boolean;
   dispose(): Promise<void>;
 }
 
@@ -30,3 +32,37 @@ export const RESTARTED_NODE = 'conformance-c';
 
 /** A program that cannot be started: every container of this name has it as its command. */
 export const BROKEN = { name: 'broken', command: ['/no/such/program'] } as const;
+
+export const PORTS = {
+  echo: 7000,
+  /** Echo, on 127.0.0.1 only. */
+  local: 7001,
+  banner: 7002,
+  /** Answers with the number of bytes, after the end of the input. */
+  count: 7003,
+  /** Ends its output and goes on reading. */
+  hello: 7004,
+  /** Never reads. */
+  deaf: 7005,
+  closed: 7009,
+  last: 7010,
+} as const;
+
+/** A container with a server on each of the ports; where commands are not really run, the harness sees to it by its name. */
+export const SERVERS = {
+  name: 'servers',
+  command: [
+    'sh',
+    '-c',
+    [
+      `nc -ll -p ${PORTS.echo} -e cat`,
+      `nc -ll -p ${PORTS.local} 127.0.0.1 -e cat`,
+      `nc -ll -p ${PORTS.banner} 127.0.0.1 -e echo banner`,
+      `nc -ll -p ${PORTS.count} -e wc -c`,
+      `echo hello | nc -l -p ${PORTS.hello} 127.0.0.1`,
+      `nc -ll -p ${PORTS.deaf} -e sleep 3600`,
+      `sleep 0.2; nc -ll -p ${PORTS.last} -e cat`,
+      'wait',
+    ].join(' & '),
+  ],
+} as const;
