@@ -15,12 +15,20 @@ const OTHER_WORDS: readonly string[] = [
   // values of the pod spec and of node configuration
   ...['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None', 'Memory', 'Merge', 'File', 'Disabled', 'Equal'],
   ...['RuntimeDefault', 'Unconfined', 'NoExecute', 'NoSchedule', 'PreferNoSchedule'],
+  ...['Webhook', 'AlwaysAllow'],
+  // headers of HTTP
+  ...['Location', 'Allow'],
   // kinds
   ...['ConfigMap', 'Secret', 'KubeletConfiguration', 'OutriggerConfiguration'],
+  // what probes are called, headers of their requests, and the codes of gRPC
+  ...['Startup', 'Readiness', 'Liveness', 'Accept', 'Connection', 'Host', 'Referer', 'Trailer'],
+  ...['Aborted', 'Canceled', 'DataLoss'],
+  ...['InvalidArgument', 'DeadlineExceeded', 'NotFound', 'AlreadyExists', 'PermissionDenied', 'ResourceExhausted'],
+  ...['FailedPrecondition', 'OutOfRange', 'Unimplemented', 'Unauthenticated', 'Unknown', 'Internal'],
   // quantities
   ...['BinarySI', 'DecimalSI', 'DecimalExponent', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
   // what others say to us: reasons of the API server's answers, a condition that other kubelets write, an HTTP body
-  ...['Expired', 'Gone', 'NamespaceTerminating', 'TerminationByKubelet', 'Unauthorized'],
+  ...['Expired', 'Gone', 'ServerTimeout', 'NamespaceTerminating', 'TerminationByKubelet', 'Unauthorized'],
 ];
 
 const BACKEND_SECTION = '## Words of the docker provider';
