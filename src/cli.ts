@@ -104,6 +104,7 @@ function addFlags(command: Command): Command {
     ['--allow-open-kubelet-api [bool]', 'AlwaysAllow is meant: whoever gets in may do everything (default: false)'],
     ['--enable-debugging-handlers [bool]', 'exec, attach, port-forward, logs and the like (default: true)'],
     ['--end-exec-with-client [bool]', 'kill the command of an exec whose client is gone (default: false)'],
+    ['--feature-gates <name=bool,...>', 'ExtendWebSocketsToKubelet, the only one that means something (default: true)'],
     ['--cluster-dns <ip,...>', 'DNS servers of pods'],
     ['--cluster-domain <domain>', 'DNS domain of the cluster'],
     ['--kube-reserved <cpu=..,memory=..>', 'resources kept for Kubernetes itself'],
@@ -119,6 +120,7 @@ function addFlags(command: Command): Command {
 const LIST_FLAGS = [
   'tls-cipher-suites',
   'node-labels',
+  'feature-gates',
   'register-with-taints',
   'cluster-dns',
   'kube-reserved',

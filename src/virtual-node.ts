@@ -174,6 +174,7 @@ export class VirtualNode {
     return new NodeAgent({
       config: node,
       nodeStatus: config.nodeStatus,
+      declareWebSockets: config.streaming.declareWebSockets,
       productVersion,
       kubeletPort,
       provider,

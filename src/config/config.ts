@@ -37,6 +37,8 @@ export interface Config {
     readonly idleTimeoutMs: number;
     /** Commands of exec are killed when their client is gone (`--end-exec-with-client`); by default they live on, as on the kubelet. */
     readonly endExecWithClient: boolean;
+    /** Whether the Node declares that it takes WebSockets, where the backend can (`featureGates.ExtendWebSocketsToKubelet`), default true. */
+    readonly declareWebSockets: boolean;
   };
   /** DNS servers of pods with dnsPolicy ClusterFirst (`clusterDNS`, `--cluster-dns`). Default none. */
   readonly clusterDns: readonly string[];

@@ -11,6 +11,11 @@ import { type Complaint, checkDomain, checkTaint, isEffect } from './labels.ts';
 export const port = wholeNumber(0, 65535);
 export const text = z.string();
 export const flag = z.boolean();
+/** Gates of the kubelet that mean something here (reference 0.1). */
+export const featureGates = z.strictObject(
+  { ExtendWebSocketsToKubelet: flag.optional() },
+  'may only hold ExtendWebSocketsToKubelet, true or false',
+);
 export const authorizationMode = z.enum(['Webhook', 'AlwaysAllow'], 'must be Webhook or AlwaysAllow');
 
 export function wholeNumber(min: number, max = 2_147_483_647): z.ZodType<number> {

@@ -58,6 +58,7 @@ const flagSchema = z.strictObject({
   'allow-open-kubelet-api': boolean().optional(),
   'enable-debugging-handlers': boolean().optional(),
   'end-exec-with-client': boolean().optional(),
+  'feature-gates': featureGates().optional(),
   'cluster-dns': ipList().optional(),
   'cluster-domain': field.domain.optional(),
   'kube-reserved': reserved().optional(),
@@ -150,6 +151,21 @@ function reserved() {
       return Object.fromEntries(pairs.map(([key = '', amount = '']) => [key, amount]));
     })
     .transform(as(field.reserved));
+}
+
+/** `Name=true,…`, as the kubelet takes them. */
+function featureGates() {
+  return z
+    .string()
+    .transform((value) =>
+      Object.fromEntries(
+        field.splitList(value).map((part) => {
+          const [name = '', state = ''] = part.split('=');
+          return [name, state === 'true' || (state === 'false' ? false : state)];
+        }),
+      ),
+    )
+    .transform(as(field.featureGates));
 }
 
 /** The second half of a flag's parsing. A flag is one text: what is wrong inside it is reported of the whole. */

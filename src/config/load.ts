@@ -44,6 +44,7 @@ export async function loadConfig(texts: FlagTexts, environment: LoadEnvironment)
       // Zero is the default too, as on the kubelet.
       idleTimeoutMs: kubelet.streamingConnectionIdleTimeout || STREAM_IDLE_MS,
       endExecWithClient: flags['end-exec-with-client'] ?? false,
+      declareWebSockets: kubelet.featureGates?.ExtendWebSocketsToKubelet ?? true,
     },
     clusterDns: kubelet.clusterDNS ?? [],
     clusterDomain: kubelet.clusterDomain ?? '',
@@ -114,6 +115,9 @@ function withFlags(kubelet: KubeletDocument, flags: Flags, cwd: string): Kubelet
     },
     ...(flags['enable-debugging-handlers'] !== undefined && {
       enableDebuggingHandlers: flags['enable-debugging-handlers'],
+    }),
+    ...(flags['feature-gates'] !== undefined && {
+      featureGates: { ...kubelet.featureGates, ...flags['feature-gates'] },
     }),
     ...(flags['healthz-port'] !== undefined && { healthzPort: flags['healthz-port'] }),
     ...(flags['register-node'] !== undefined && { registerNode: flags['register-node'] }),

@@ -37,6 +37,7 @@ export const kubeletSchema = z.strictObject({
     })
     .optional(),
   streamingConnectionIdleTimeout: field.duration(0).optional(),
+  featureGates: field.featureGates.optional(),
   enableDebuggingHandlers: field.flag.optional(),
   enableProfilingHandler: field.flag.optional(),
   enableDebugFlagsHandler: field.flag.optional(),

@@ -25,6 +25,8 @@ export interface NodeAgentOptions {
   /** The port that the kubelet API really listens on. */
   readonly kubeletPort: number;
   readonly provider: HostSource;
+  /** False: the Node does not say that it takes WebSockets. */
+  readonly declareWebSockets?: boolean;
   readonly nodes: NodeObjects;
   readonly leases: Pick<LeaseApi, 'get' | 'create' | 'replace'>;
   /** Makes changes of the Node known at once; without it they are seen at the next heartbeat. */
@@ -66,7 +68,7 @@ export class NodeAgent {
       host: () => this.#health.report,
       images: () => this.#images.current,
       onNode: (node) => this.#take(node),
-      declaredFeatures: declaredFeatures(provider),
+      declaredFeatures: options.declareWebSockets === false ? [] : declaredFeatures(provider),
     });
     this.#lease = new NodeLease({
       nodeName: config.name,

@@ -21,6 +21,8 @@ export const KUBELET_NOTES: Readonly<Record<string, string>> = {
   'authorization.webhook.cacheUnauthorizedTTL': 'How long a no counts. Default 30s.',
   streamingConnectionIdleTimeout:
     'How long exec, attach and port-forward may be silent before they are ended. Default 4h, as is 0.',
+  'featureGates.ExtendWebSocketsToKubelet':
+    'Whether the Node declares that streams may come as WebSockets. Otherwise the API server translates them. Default true.',
   enableDebuggingHandlers:
     'exec, attach, port-forward, run, container logs, `/runningpods`, `/configz`, `/debug`, `/logs`. Default true.',
   enableProfilingHandler: '`/debug/pprof`. Default true.',
