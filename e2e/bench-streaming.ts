@@ -108,10 +108,9 @@ async function measure(bed: StreamingBed): Promise<Row[]> {
 }
 
 async function play(bed: StreamingBed, target: Target, { transfer, lane }: Row): Promise<Sample> {
-  await bed.declare(target, lane === 'W');
   const { pod, ports, pid } = target;
-  const apiPid = bed.apiServerPid;
-  const stage = { kubeconfig: bed.kubeconfig, lane, pod, ports, bytes: megabytes * 1e6, file: bed.file };
+  const { kubeconfig, pid: apiPid } = bed.apiServer(lane);
+  const stage = { kubeconfig, lane, pod, ports, bytes: megabytes * 1e6, file: bed.file };
   const rss = forgetPeak(pid);
   const [before, apiBefore] = [processUsage(pid), processUsage(apiPid)];
   const seconds = await TRANSFERS[transfer](stage);

@@ -76,6 +76,11 @@ export class ControlPlaneAccess {
     return this.credentials.kubeconfig(`node-${name}.kubeconfig`, this.url, `system:node:${name}`, 'system:nodes');
   }
 
+  /** What a new node begins with: a bootstrap token (`ID.SECRET`). */
+  bootstrapKubeconfig(token: string): string {
+    return this.credentials.tokenKubeconfig('bootstrap.kubeconfig', this.url, 'bootstrap', token);
+  }
+
   /** The identity of a ServiceAccount with the rights of rbac.ts. */
   async serviceAccountKubeconfig(
     name = 'outrigger',
@@ -140,7 +145,7 @@ export class ControlPlane extends ControlPlaneAccess {
     kube.close();
   }
 
-  logFile(part: Part | 'etcd'): string {
+  logFile(part: string): string {
     return join(this.dir, 'logs', `${part}.log`);
   }
 
@@ -152,6 +157,30 @@ export class ControlPlane extends ControlPlaneAccess {
 
   /** At the same address with the same data as before. */
   async startApiServer(): Promise<void> {
+    this.#apiserver = await this.#spawnApiServer('apiserver', this.url, this.#options.flags?.apiserver ?? []);
+    const kube = await this.kube();
+    await this.#apiserver.ready(async () => (await kube.http.text({ method: 'GET', path: '/readyz' })) === 'ok');
+    kube.close();
+  }
+
+  /** Beside the first, on the same data, for what its flags make different. */
+  async startAnotherApiServer(name: string, flags: readonly string[]): Promise<{ kubeconfig: string; pid: number }> {
+    const [port] = await freePorts(1);
+    const url = `https://127.0.0.1:${port}`;
+    const service = await this.#spawnApiServer(name, url, flags);
+    const kubeconfig = await this.credentials.kubeconfig(`admin-${name}.kubeconfig`, url, 'admin', 'system:masters');
+    const kube = await Kube.open(kubeconfig);
+    await service.ready(async () => (await kube.http.text({ method: 'GET', path: '/readyz' })) === 'ok');
+    kube.close();
+    return { kubeconfig, pid: service.pid };
+  }
+
+  get apiServerPid(): number {
+    if (this.#apiserver === undefined) throw new Error('the API server does not run');
+    return this.#apiserver.pid;
+  }
+
+  async #spawnApiServer(name: string, url: string, flags: readonly string[]): Promise<Service> {
     const keys = join(this.dir, 'keys');
     const { ca, etcdCa, signingKeyFile } = this.credentials;
     const serving = await ca.issueFiles('apiserver', {
@@ -164,12 +193,12 @@ export class ControlPlane extends ControlPlaneAccess {
       organization: 'system:masters',
     });
     const etcd = await etcdCa.issueFiles('etcd-client', { commonName: 'kube-apiserver' });
-    const service = this.#spawn('apiserver', 'kube-apiserver', [
+    return this.#spawn(name, 'kube-apiserver', [
       `--etcd-servers=${this.#etcdUrl}`,
       `--etcd-cafile=${etcdCa.certFile}`,
       `--etcd-certfile=${etcd.certFile}`,
       `--etcd-keyfile=${etcd.keyFile}`,
-      `--secure-port=${new URL(this.url).port}`,
+      `--secure-port=${new URL(url).port}`,
       '--bind-address=127.0.0.1',
       '--advertise-address=127.0.0.1',
       '--endpoint-reconciler-type=none',
@@ -188,12 +217,8 @@ export class ControlPlane extends ControlPlaneAccess {
       '--kubelet-preferred-address-types=InternalIP',
       '--allow-privileged',
       `--service-cluster-ip-range=${SERVICE_CIDR}`,
-      ...(this.#options.flags?.apiserver ?? []),
+      ...flags,
     ]);
-    this.#apiserver = service;
-    const kube = await this.kube();
-    await service.ready(async () => (await kube.http.text({ method: 'GET', path: '/readyz' })) === 'ok');
-    kube.close();
   }
 
   /** In an order in which nobody misses the one before. */
@@ -262,7 +287,7 @@ export class ControlPlane extends ControlPlaneAccess {
     ]);
   }
 
-  #spawn(name: Part | 'etcd', binary: Binary, args: readonly string[]): Service {
+  #spawn(name: string, binary: Binary, args: readonly string[]): Service {
     const service = new Service({
       name,
       command: binaryPath(binary),

@@ -8,16 +8,21 @@ import { ensureImages } from '../parts/images.ts';
 import { isTrue, type Kube } from '../parts/kube.ts';
 import { type Outrigger, startNode } from '../parts/outrigger.ts';
 import { freePorts } from '../parts/ports.ts';
-import { readProcessId } from '../parts/process.ts';
 import type { Progress } from '../parts/progress.ts';
 import { RealKubelet } from '../parts/real-kubelet.ts';
 import type { Run } from '../parts/runs.ts';
-import { type TransferPorts, transferPod } from './transfers.ts';
+import { waitFor } from '../parts/wait.ts';
+import { isPlaying, type Lane, type TransferPorts, transferPod } from './transfers.ts';
 
 const NODE = 'bench-streams';
 const REAL_NODE = 'bench-kubelet';
 const NAMESPACE = 'default';
 const FEATURE = 'ExtendWebSocketsToKubelet';
+
+interface ApiServer {
+  readonly kubeconfig: string;
+  readonly pid: number;
+}
 
 export interface Target {
   readonly name: 'outrigger' | 'kubelet';
@@ -37,6 +42,8 @@ export class StreamingBed {
   readonly #progress: Progress;
   readonly #bytes: number;
   #plane: ControlPlane | undefined;
+  /** Translates for every node, also for those that take WebSockets. */
+  #translating: ApiServer | undefined;
   #kube: Kube | undefined;
   #outrigger: Outrigger | undefined;
   #real: RealKubelet | undefined;
@@ -49,14 +56,10 @@ export class StreamingBed {
     this.file = join(run.dir, 'input');
   }
 
-  get kubeconfig(): string {
-    return this.#opened(this.#plane).kubeconfig;
-  }
-
-  get apiServerPid(): number {
-    const id = readProcessId(join(this.#opened(this.#plane).dir, 'pids/apiserver.json'));
-    if (id === undefined) throw new Error('the API server has no pid file');
-    return id.pid;
+  /** Where the client is sent for this lane, and who serves it there. */
+  apiServer(lane: Lane): ApiServer {
+    const plane = this.#opened(this.#plane);
+    return lane === 'T' ? this.#opened(this.#translating) : { kubeconfig: plane.kubeconfig, pid: plane.apiServerPid };
   }
 
   async open({ real }: { readonly real: boolean }): Promise<void> {
@@ -70,6 +73,7 @@ export class StreamingBed {
       parts: ['apiserver', 'controller-manager'],
       progress: this.#progress,
     });
+    this.#translating = await this.#plane.startAnotherApiServer('translating', [`--feature-gates=${FEATURE}=false`]);
     this.#kube = await this.#plane.kube();
     await this.#startOutrigger(this.#plane, this.#kube);
     if (real) await this.#startReal(this.#plane);
@@ -109,12 +113,8 @@ export class StreamingBed {
     await kube.waitFor('Pod', pod, 'Ready', ({ status }) => isTrue(status?.conditions, 'Ready'), {
       timeoutMs: 120_000,
     });
-  }
-
-  /** Whether the node says that it takes WebSockets; the API server looks at each request. */
-  async declare({ node }: Target, isDeclared: boolean): Promise<void> {
-    const declaredFeatures = isDeclared ? [FEATURE] : null;
-    await this.#opened(this.#kube).patch('Node', node, { status: { declaredFeatures } }, { subresource: 'status' });
+    const caller = { kubeconfig: this.apiServer('R').kubeconfig, lane: 'R', pod } as const;
+    await waitFor(() => isPlaying(caller), { what: `${pod} to have its data`, timeoutMs: 60_000, intervalMs: 500 });
   }
 
   /** How the last stream reached our node. */

@@ -20,6 +20,8 @@ export interface Stage {
   readonly file: string;
 }
 
+type Caller = Pick<Stage, 'kubeconfig' | 'lane' | 'pod'>;
+
 export interface TransferPorts {
   /** Sends the bytes to whoever connects. */
   readonly source: number;
@@ -39,15 +41,17 @@ export function transferPod(
     `nc -ll -p ${ports.sink} -e sh -c 'cat >/dev/null; echo taken' &`,
     "touch /tmp/ready; trap 'exit 0' TERM; while true; do sleep 1; done",
   ];
-  const ready = { exec: { command: ['test', '-e', '/tmp/ready'] }, periodSeconds: 1 };
-  return podDraft(
-    place,
-    name,
-    { ...shell(script.join('\n')), readinessProbe: ready },
-    {
-      hostNetwork,
-      tolerations: [{ operator: 'Exists' }],
-    },
+  return podDraft(place, name, shell(script.join('\n')), {
+    hostNetwork,
+    tolerations: [{ operator: 'Exists' }],
+  });
+}
+
+/** The pod has its data and listens; fails until then. */
+export async function isPlaying(stage: Caller): Promise<boolean> {
+  return await exec(stage, ['test', '-e', '/tmp/ready']).then(
+    () => true,
+    () => false,
   );
 }
 
@@ -72,7 +76,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 function kubectl(
-  stage: Stage,
+  stage: Caller,
   args: readonly string[],
   stdin: 'ignore' | number,
   stdout: 'ignore' | 'pipe',
@@ -84,7 +88,7 @@ function kubectl(
   });
 }
 
-async function exec(stage: Stage, command: readonly string[], input?: string): Promise<void> {
+async function exec(stage: Caller, command: readonly string[], input?: string): Promise<void> {
   const stdin = input === undefined ? 'ignore' : openSync(input, 'r');
   try {
     const interactive = input === undefined ? [] : ['-i'];
