@@ -40,10 +40,12 @@ export interface KubeletApiOptions {
 
 /** What one node listens on: the kubelet API, and the read-only port where it is asked for. */
 export class KubeletApi {
+  readonly #options: KubeletApiOptions;
   readonly #server: KubeletServer;
   readonly #readOnly: ReadOnlyServer | undefined;
 
   constructor(options: KubeletApiOptions) {
+    this.#options = options;
     const { config, node, client, serving, clock, random, signal } = options;
     const { access, debug, tls } = config;
     const shown = shownPods(options);
@@ -70,7 +72,12 @@ export class KubeletApi {
 
   /** Resolves with the port of the kubelet API when connections are taken. */
   async start(): Promise<{ readonly port: number }> {
+    const { config, node, log } = this.#options;
+    if (config.access.authorization.mode === 'AlwaysAllow')
+      log.warn({ anonymous: config.access.anonymous }, 'the kubelet API is open: whoever gets in may do everything');
     await this.#readOnly?.start();
+    if (this.#readOnly !== undefined)
+      log.warn({ port: node.readOnlyPort }, 'the read-only port shows the pods of this node to everybody');
     return this.#server.start();
   }
 

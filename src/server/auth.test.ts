@@ -116,6 +116,37 @@ describe('what is allowed', () => {
     }
   });
 
+  it('is asked for one subresource after the other, and all are named when all are refused', async () => {
+    const asked: AccessAttributes[] = [];
+    const { check } = policy({
+      authorize: (_user, attributes) => {
+        asked.push(attributes);
+        return Promise.resolve(false);
+      },
+    });
+    expect(await check(request('/pods', bearer('good')))).toEqual({
+      type: 'refused',
+      code: 403,
+      body: 'Forbidden (user=alice, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
+    });
+    expect(await check(request('/containerLogs/ns/p/c', bearer('good'), 'POST'))).toEqual({
+      type: 'refused',
+      code: 403,
+      body: 'Forbidden (user=alice, verb=create, resource=nodes, subresource(s)=[proxy])\n',
+    });
+    expect(asked).toEqual([
+      { verb: 'get', subresource: 'pods' },
+      { verb: 'get', subresource: 'proxy' },
+      { verb: 'create', subresource: 'proxy' },
+    ]);
+  });
+
+  it('is enough by one of them', async () => {
+    const { check } = policy({ authorize: (_user, { subresource }) => Promise.resolve(subresource === 'proxy') });
+    expect(await check(request('/pods', bearer('good')))).toMatchObject({ type: 'granted' });
+    expect(await check(request('/metrics', bearer('good')))).toMatchObject({ code: 403 });
+  });
+
   it('with rights on metrics only is metrics only', async () => {
     const { check } = policy({ authorize: (_user, { subresource }) => Promise.resolve(subresource === 'metrics') });
     const open = [];

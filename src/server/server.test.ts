@@ -10,7 +10,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { makePod } from '../testing/builders.ts';
 import { makeAuthority, type TestAuthority } from '../testing/certificates.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import type { AccessAttributes, User } from './auth.ts';
+import type { User } from './auth.ts';
 import { KubeletServer, type KubeletServerOptions } from './server.ts';
 import type { KeyAndCert } from './tls-files.ts';
 
@@ -186,37 +186,6 @@ it('speaks the versions and cipher suites that it is told', async () => {
 });
 
 describe('authorization', () => {
-  it('asks for each subresource in turn, and names them when all are refused', async () => {
-    const asked: AccessAttributes[] = [];
-    const { get } = await start({
-      authorize: (_user, attributes) => {
-        asked.push(attributes);
-        return Promise.resolve(false);
-      },
-    });
-    expect(await get('/pods')).toMatchObject({
-      code: 403,
-      body: 'Forbidden (user=kube-apiserver, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
-    });
-    expect(await get('/containerLogs/ns/p/c', { ...admin, method: 'POST' })).toMatchObject({
-      code: 403,
-      body: 'Forbidden (user=kube-apiserver, verb=create, resource=nodes, subresource(s)=[proxy])\n',
-    });
-    expect(asked).toEqual([
-      { verb: 'get', subresource: 'pods' },
-      { verb: 'get', subresource: 'proxy' },
-      { verb: 'create', subresource: 'proxy' },
-    ]);
-  });
-
-  it('is enough for one of them', async () => {
-    const { get } = await start({
-      authorize: (_user, { subresource }) => Promise.resolve(subresource === 'proxy'),
-    });
-    expect(await get('/pods')).toMatchObject({ code: 200 });
-    expect(await get('/metrics')).toMatchObject({ code: 403 });
-  });
-
   it('that cannot be decided is a failure of ours', async () => {
     const { get, warnings } = await start({ authorize: () => Promise.reject(new Error('no API server')) });
     expect(await get('/healthz')).toMatchObject({
