@@ -16,7 +16,6 @@ export function kubeletConfiguration(config: Config, node: NodeConfig): object {
     readOnlyPort: orAbsent(node.readOnlyPort),
     ...servingFields(config, node),
     ...accessFields(config, node),
-    streamingConnectionIdleTimeout: formatDuration(config.streaming.idleTimeoutMs),
     registryPullQPS: images.pullQps,
     registryBurst: images.pullBurst,
     eventRecordQPS: events.qps,
