@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import {
   createServer,
   type Http2Server,
@@ -7,6 +6,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import { createServer as createTcpServer, type Socket } from 'node:net';
+import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type DialFacet, ProviderError } from '../../../providers/contract/index.ts';
 import { POD_UID } from '../../testing/builders.ts';
