@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { DialFacet, DialTarget, PodUid } from '../../../providers/contract/index.ts';
+import { type DialFacet, type DialTarget, isProviderError, type PodUid } from '../../../providers/contract/index.ts';
 import { untilAborted } from '../../util/abort.ts';
 import { errorMessage } from '../../util/errors.ts';
 
@@ -37,6 +37,11 @@ export class Dialer {
       throw error;
     }
   }
+}
+
+/** The target's side has said no, or nothing. Other errors are ours (no descriptors left, no way to that host) and blame nobody. */
+export function isOfTarget(error: unknown): boolean {
+  return isProviderError(error, 'ConnectionRefused', 'Unreachable', 'NotFound');
 }
 
 /** Go's net.JoinHostPort. */

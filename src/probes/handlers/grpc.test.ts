@@ -239,6 +239,15 @@ describe('no connection within the time', () => {
     await expect.poll(() => dial.allDestroyed).toBe(true);
   });
 
+  it('a provider that cannot dial blames nobody, and is not asked again', async () => {
+    const error = new ProviderError('Internal', 'no descriptors left');
+    expect(await prober(80, '', { dial: () => Promise.reject(error) }).asked).toEqual({
+      type: 'errored',
+      state: 'unknown',
+      message: 'no descriptors left',
+    });
+  });
+
   it('a backend that is away says nothing, before and in the call', async () => {
     const error = new ProviderError('Unavailable', 'gone');
     expect(await prober(80, '', { dial: () => Promise.reject(error) }).asked).toEqual({ type: 'away', error });

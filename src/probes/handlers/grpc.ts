@@ -1,14 +1,15 @@
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { isProviderError } from '../../../providers/contract/index.ts';
 import { untilAborted } from '../../util/abort.ts';
 import { backoffDelayMs, withJitter } from '../../util/backoff.ts';
 import type { Clock } from '../../util/clock.ts';
 import { formatDuration } from '../../util/duration.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { goQuote } from '../../util/go-quote.ts';
-import { type Attempt, failure, isAway, SUCCESS } from './attempt.ts';
+import { type Attempt, errored, failure, isAway, SUCCESS } from './attempt.ts';
 import type { Deadline } from './deadline.ts';
-import { type Dialer, joinHostPort } from './dialing.ts';
+import { type Dialer, isOfTarget, joinHostPort } from './dialing.ts';
 import { checkHealth } from './grpc-call.ts';
 import { type GrpcStatus, statusText } from './grpc-status.ts';
 import { SERVING, statusName } from './grpc-wire.ts';
@@ -41,6 +42,7 @@ export async function probeGrpc(target: GrpcTarget, deadline: Deadline): Promise
     connection = await connectUntilReady(target, address, deadline.signal);
   } catch (error: unknown) {
     if (isAway(error)) return { type: 'away', error };
+    if (isOwnFault(error)) return errored(error.message);
     // Never anything but the end of the time, refused or not: the kubelet waits for a connection as long as it may.
     return failure(
       `timeout: failed to connect service ${goQuote(address)} within ${within}: context deadline exceeded`,
@@ -70,13 +72,18 @@ function refused(status: GrpcStatus, within: string): Attempt {
   return failure(`${unimplemented}: ${status.message}`);
 }
 
+/** The provider cannot dial; another try is pointless. */
+function isOwnFault(error: unknown): error is Error {
+  return isProviderError(error) && !isOfTarget(error);
+}
+
 /** Rejects when the time is over, or with what says that the backend is away. */
 async function connectUntilReady(target: GrpcTarget, address: string, signal: AbortSignal): Promise<Connection> {
   for (let failures = 1; ; failures++) {
     try {
       return await connectOnce(target, address, signal);
     } catch (error: unknown) {
-      if (signal.aborted || isAway(error)) throw error;
+      if (signal.aborted || isAway(error) || isOwnFault(error)) throw error;
     }
     const delayMs = withJitter(backoffDelayMs(RECONNECT, failures), 0.2, target.random);
     await target.clock.sleep(delayMs, { signal });

@@ -24,6 +24,16 @@ describe('no answer, in the words of Go', () => {
     }
   });
 
+  it('a provider that cannot dial there blames nobody', async () => {
+    const error = new ProviderError('Unsupported', 'no way to other hosts');
+    const dial: DialFacet = { dial: () => Promise.reject(error) };
+    expect(await prober(dial).ask({ port: 80, path: '/', host: 'other' })).toEqual({
+      type: 'errored',
+      state: 'unknown',
+      message: 'no way to other hosts',
+    });
+  });
+
   it('a backend that is away says nothing about the pod', async () => {
     const error = new ProviderError('Unavailable', 'gone');
     const dial: DialFacet = { dial: () => Promise.reject(error) };

@@ -4,7 +4,7 @@ import { errorMessage } from '../../util/errors.ts';
 import { goQuote } from '../../util/go-quote.ts';
 import { type Attempt, errored, failure, isAway, SUCCESS } from './attempt.ts';
 import type { Deadline } from './deadline.ts';
-import { type Dialer, dialErrorText, joinHostPort } from './dialing.ts';
+import { type Dialer, dialErrorText, isOfTarget, joinHostPort } from './dialing.ts';
 import { followLocation, type GoUrl, probeUrl, requestTarget, urlText } from './go-url.ts';
 import { type GoHeaders, headerFault, probeHeaders, wireHeaders } from './headers.ts';
 import { connectionErrorText } from './http-errors.ts';
@@ -94,35 +94,43 @@ function withReferer(headers: GoHeaders, from: GoUrl, to: GoUrl): GoHeaders {
   return new Map([...headers, ['Referer', [urlText(from)]]]);
 }
 
-async function send(hop: Hop, { host }: HttpGet, target: HttpTarget, deadline: Deadline): Promise<Answer> {
+async function send(hop: Hop, get: HttpGet, target: HttpTarget, deadline: Deadline): Promise<Answer> {
   const { url, headers } = hop;
-  const fail = (text: string): GetError => new GetError(urlText(url), text);
-  if (url.scheme !== 'http' && url.scheme !== 'https') throw fail(`unsupported protocol scheme ${goQuote(url.scheme)}`);
-  const hostHeader = hop.host === '' ? url.authority : hop.host;
-  const fault = headerFault(headers, hostHeader);
-  if (fault !== undefined) throw fail(fault);
   const { signal } = deadline;
-  const tooLate = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
-  const endpoint = { host: url.host, toHost: Boolean(host) };
-  let stream: Duplex | undefined;
+  const hostHeader = hop.host === '' ? url.authority : hop.host;
+  const fault = url.scheme === 'http' || url.scheme === 'https' ? headerFault(headers, hostHeader) : unsupported(url);
+  if (fault !== undefined) throw new GetError(urlText(url), fault);
+  const stream = await open(url, get, target, deadline);
   let secure: Duplex | undefined;
   try {
-    stream = await target.dialer.open(endpoint, url.port, signal).catch((error: unknown) => {
-      if (isAway(error) || deadline.expired) throw error;
-      throw fail(dialErrorText(url.host, url.port, error));
-    });
     if (url.scheme === 'https') secure = await startTls(stream, url.host, { signal });
     const response = await exchange(secure ?? stream, requestTarget(url), wireHeaders(headers, hostHeader), { signal });
-    const { statusCode: status = 0, headers: got } = response;
     const body = await readBody(response, { signal });
     if (body.error !== undefined && isAway(stream.errored)) throw stream.errored;
-    return { status, location: got.location ?? '', ...body };
+    return { status: response.statusCode ?? 0, location: response.headers.location ?? '', ...body };
   } catch (error: unknown) {
-    if (isAway(stream?.errored)) throw stream.errored;
-    if (isAway(error) || error instanceof GetError) throw error;
-    throw fail(deadline.expired ? tooLate : connectionErrorText(error, joinHostPort(url.host, url.port)));
+    // What broke the way says more than what HTTP makes of it.
+    if (isAway(stream.errored)) throw stream.errored;
+    const address = joinHostPort(url.host, url.port);
+    throw new GetError(urlText(url), deadline.expired ? TOO_LATE : connectionErrorText(error, address));
   } finally {
     secure?.destroy();
-    stream?.destroy();
+    stream.destroy();
   }
+}
+
+const TOO_LATE = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
+
+async function open(url: GoUrl, { host }: HttpGet, { dialer }: HttpTarget, deadline: Deadline): Promise<Duplex> {
+  try {
+    return await dialer.open({ host: url.host, toHost: Boolean(host) }, url.port, deadline.signal);
+  } catch (error: unknown) {
+    if (isAway(error)) throw error;
+    if (deadline.expired) throw new GetError(urlText(url), TOO_LATE);
+    throw isOfTarget(error) ? new GetError(urlText(url), dialErrorText(url.host, url.port, error)) : error;
+  }
+}
+
+function unsupported({ scheme }: GoUrl): string {
+  return `unsupported protocol scheme ${goQuote(scheme)}`;
 }

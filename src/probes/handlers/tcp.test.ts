@@ -53,6 +53,15 @@ it('nobody who answers is a failure after the time-out', async () => {
   expect(await asked).toEqual({ type: 'failure', output: 'dial tcp 10.1.2.3:81: i/o timeout' });
 });
 
+it('a failure of our own blames nobody', async () => {
+  const error = new ProviderError('Internal', 'connect EMFILE');
+  expect(await ask({ dial: () => Promise.reject(error) }, 81)).toEqual({
+    type: 'errored',
+    state: 'unknown',
+    message: 'connect EMFILE',
+  });
+});
+
 it('a backend that is away says nothing', async () => {
   const error = new ProviderError('Unavailable', 'gone');
   expect(await ask({ dial: () => Promise.reject(error) }, 81)).toEqual({ type: 'away', error });
