@@ -10,14 +10,14 @@ import { conformance } from './suite.ts';
 const silent: ProviderLog = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** On the engine of the test bed, which has the images. */
-async function dockerHarness(): Promise<ConformanceHarness> {
+async function dockerHarness(config: object = {}): Promise<ConformanceHarness> {
   // Engines are shared: node names and networks of a run are its own.
   const run = randomUUID().slice(0, 8);
   const octet = 128 + (Number.parseInt(run.slice(0, 2), 16) >> 1);
   const abort = new AbortController();
   return {
     open: (node) =>
-      docker.create(docker.parseConfig({ socketPath: inject('testBed').socket }), {
+      docker.create(docker.parseConfig({ socketPath: inject('testBed').socket, ...config }), {
         nodeName: `${node}-${run}`,
         ownerLabels: { 'outrigger/node': `${node}-${run}`, 'outrigger/format': '1' },
         log: silent,
@@ -31,8 +31,13 @@ async function dockerHarness(): Promise<ConformanceHarness> {
     logsKeepBytes: false,
     executesShell: true,
     enforcesLimits: true,
+    // A relay starts a process in a container for each.
+    manyConnections: 'portForward' in config ? 20 : 100,
+    // The nc of busybox ends with its connection's input.
+    dialKeepsHalves: !('portForward' in config),
     dispose: async () => abort.abort(),
   };
 }
 
 conformance('docker', 'container', dockerHarness, { concurrent: true });
+conformance('docker, relayed', 'container', () => dockerHarness({ portForward: 'relay' }), { only: ['dialling'] });

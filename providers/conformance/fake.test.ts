@@ -2,9 +2,20 @@ import { FakeClock } from '../../src/testing/fake-clock.ts';
 import { FakeBackend } from '../fake/backend.ts';
 import { FakeContainerProvider } from '../fake/container-provider.ts';
 import { FakePodProvider } from '../fake/pod-provider.ts';
-import { parseConfig } from '../fake/schema.ts';
-import { BROKEN, type ConformanceHarness } from './harness.ts';
+import { parseConfig, parseServers } from '../fake/schema.ts';
+import { BROKEN, type ConformanceHarness, PORTS, SERVERS } from './harness.ts';
 import { conformance } from './suite.ts';
+
+/** What the commands of SERVERS would do. */
+const SERVING = parseServers([
+  { port: PORTS.echo, does: 'echo' },
+  { port: PORTS.local, does: 'echo', on: 'loopback' },
+  { port: PORTS.banner, does: 'hello', on: 'loopback', banner: 'banner\n' },
+  { port: PORTS.count, does: 'count' },
+  { port: PORTS.hello, does: 'hello', on: 'loopback', banner: 'hello\n' },
+  { port: PORTS.deaf, does: 'silent' },
+  { port: PORTS.last, does: 'echo' },
+]);
 
 function fakeHarness(config: unknown): () => Promise<ConformanceHarness> {
   return async () => {
@@ -14,6 +25,7 @@ function fakeHarness(config: unknown): () => Promise<ConformanceHarness> {
       { container: BROKEN.name },
       { startError: `exec: "${BROKEN.command[0]}": no such file or directory` },
     );
+    backend.script({ container: SERVERS.name }, { listen: [...SERVING] });
     return {
       open: async (node) => {
         const context = { nodeName: node, ownerLabels: { 'outrigger/node': node, 'outrigger/format': '1' } };
@@ -28,6 +40,8 @@ function fakeHarness(config: unknown): () => Promise<ConformanceHarness> {
       logsKeepBytes: true,
       executesShell: false,
       enforcesLimits: false,
+      manyConnections: 100,
+      dialKeepsHalves: true,
       dispose: async () => backend.dispose(),
     };
   };

@@ -18,6 +18,8 @@ export interface ConformanceHarness {
   readonly logsKeepBytes: boolean;
   /** Whether memory and process limits are really held. */
   readonly enforcesLimits: boolean;
+  /** Of a pod, dialled and open at once. */
+  readonly manyConnections: number;
   /** False where a dialled connection ends with the target's output. */
   readonly dialKeepsHalves: boolean;
   dispose(): Promise<void>;

@@ -9,6 +9,7 @@ import { containerLogs } from './container-logs.ts';
 import { containerStats } from './container-stats.ts';
 import { containerStopping } from './container-stopping.ts';
 import { containerVolumes } from './container-volumes.ts';
+import { dialCases } from './dial.ts';
 import { execCases } from './exec.ts';
 import { type ConformanceHarness, NODE } from './harness.ts';
 import { observing } from './observing.ts';
@@ -18,6 +19,8 @@ import { World } from './world.ts';
 export interface ConformanceOptions {
   /** Cases side by side: quicker on a real backend, wrong where cases share a clock that they move. */
   readonly concurrent?: boolean;
+  /** Only these groups, for another setting of a provider that changes nothing else. */
+  readonly only?: readonly string[];
 }
 
 /** What every provider must do. The kind is said beforehand, so that only the cases of that kind are counted. */
@@ -25,7 +28,7 @@ export function conformance(
   name: string,
   kind: Provider['kind'],
   makeHarness: () => Promise<ConformanceHarness>,
-  { concurrent = false }: ConformanceOptions = {},
+  { concurrent = false, only }: ConformanceOptions = {},
 ): void {
   describe(`conformance of ${name}`, { concurrent }, () => {
     let harness: ConformanceHarness;
@@ -45,6 +48,7 @@ export function conformance(
       cases: readonly Case<P>[],
       narrow: (provider: Provider) => P,
     ): void => {
+      if (only?.includes(title) === false) return;
       describe(title, () => {
         for (const { name: caseName, unless, run } of cases)
           test(caseName, async (context) => {
@@ -64,6 +68,7 @@ export function conformance(
     group('observing', observing, (provider) => provider);
     group('running commands', execCases, (provider) => provider);
     group('attaching', attachCases, (provider) => provider);
+    group('dialling', dialCases, (provider) => provider);
     if (kind === 'container') {
       group('driving containers', containerDriving, asContainerProvider);
       group('stopping and removing', containerStopping, asContainerProvider);

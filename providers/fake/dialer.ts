@@ -43,6 +43,8 @@ export class FakeDialer implements DialFacet {
   }
 
   async #host({ host, port }: Extract<DialTarget, { to: 'host' }>, options: CallOptions): Promise<Duplex> {
+    const neighbour = [...this.#backend.pods.values()].find(({ ips }) => ips.includes(host));
+    if (neighbour !== undefined) return this.#pod(neighbour, { to: 'pod', port }, options);
     const servers = this.#backend.hosts.get(host);
     if (servers === undefined) {
       const words = isIP(host) === 0 ? `lookup ${host}: no such host` : 'connect: no route to host';
