@@ -11,6 +11,8 @@ export interface DesiredPod {
 export interface DesiredStore {
   get(uid: PodUid): DesiredPod | undefined;
   all(): Iterable<DesiredPod>;
+  /** Clock milliseconds at which the pod was first seen. */
+  seenMs(uid: PodUid): number | undefined;
 }
 
 export interface ObservedStore {

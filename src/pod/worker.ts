@@ -52,7 +52,6 @@ const ORPHAN_STOP = { type: 'removed', graceSeconds: 1 } as const;
 export class PodWorker {
   readonly #uid: PodUid;
   readonly #deps: WorkerDeps;
-  readonly #seenMs: number;
   #memory: PodMemory = EMPTY_MEMORY;
   #markedDirty = false;
   /** The backend was asked for something and nobody has looked since: what is known of the pod may be outdated. */
@@ -63,7 +62,6 @@ export class PodWorker {
   constructor(uid: PodUid, deps: WorkerDeps) {
     this.#uid = uid;
     this.#deps = deps;
-    this.#seenMs = deps.clock.now();
   }
 
   get memory(): PodMemory {
@@ -217,7 +215,7 @@ export class PodWorker {
     const createdMs = Date.parse(pod.metadata.creationTimestamp ?? '') || nowMs;
     const seconds = (ms: number): number => Math.max(0, ms) / 1000;
     metrics.podRunning({
-      sinceSeen: seconds(nowMs - this.#seenMs),
+      sinceSeen: seconds(nowMs - (this.#deps.desired.seenMs(this.#uid) ?? nowMs)),
       sinceCreated: seconds(nowMs - createdMs),
       pulling: seconds(this.#memory.pullMs),
     });

@@ -137,7 +137,7 @@ export class Workers {
     }
     const worker = new PodWorker(uid, this.#deps);
     if (entry === undefined) this.#deps.metrics?.orphanFound();
-    else this.#deps.metrics?.workerStarted(0, entry.pod.spec.containers.length);
+    else this.#deps.metrics?.workerStarted(this.#waitedSeconds(uid), entry.pod.spec.containers.length);
     if (entry !== undefined && entry.stop === undefined && !isTerminalPhase(entry.pod.status?.phase)) {
       let rejection = this.#judge(entry.pod);
       if (rejection?.reason === 'NodeAffinity') {
@@ -150,6 +150,12 @@ export class Workers {
     }
     this.#workers.set(uid, worker);
     return worker;
+  }
+
+  /** How long ago the pod was first seen. */
+  #waitedSeconds(uid: PodUid): number {
+    const { clock, desired } = this.#deps;
+    return Math.max(0, clock.now() - (desired.seenMs(uid) ?? clock.now())) / 1000;
   }
 
   #admit(worker: PodWorker, pod: Pod, rejection: Rejection | undefined): void {
