@@ -101,7 +101,9 @@ async function measure(bed: StreamingBed): Promise<Row[]> {
       if (target === undefined) continue;
       const sample = await play(bed, target, row);
       row.samples.push(sample);
-      progress.say(`${round}: ${row.transfer}, ${row.target} ${row.lane}: ${sample.seconds.toFixed(2)} s`);
+      progress.say(
+        `${round}: ${row.transfer}, ${row.target} ${row.lane}: ${sample.seconds.toFixed(2)} s, CPU ${sample.cpuSeconds.toFixed(2)} s`,
+      );
     }
   }
   return rows;
@@ -110,7 +112,15 @@ async function measure(bed: StreamingBed): Promise<Row[]> {
 async function play(bed: StreamingBed, target: Target, { transfer, lane }: Row): Promise<Sample> {
   const { pod, ports, pid } = target;
   const { kubeconfig, pid: apiPid } = bed.apiServer(lane);
-  const stage = { kubeconfig, lane, pod, ports, bytes: megabytes * 1e6, file: bed.file };
+  const stage = {
+    kubeconfig,
+    lane,
+    pod,
+    ports,
+    bytes: megabytes * 1e6,
+    file: bed.file,
+    answersAfterEnd: target.name === 'outrigger',
+  };
   const rss = forgetPeak(pid);
   const [before, apiBefore] = [processUsage(pid), processUsage(apiPid)];
   const seconds = await TRANSFERS[transfer](stage);
