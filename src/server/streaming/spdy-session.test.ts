@@ -103,7 +103,7 @@ describe('a session over SPDY', () => {
     client.raw.socket.destroy();
     await until(() => bed.streams.size === 0);
     expect(bed.exec.commands).toEqual([]);
-    expect(bed.lines).toEqual(['info stream opened', 'info client opened no streams']);
+    expect(bed.lines).toEqual(['info stream opened', 'info client opened no streams', 'info stream closed']);
   });
 
   it('is over when the client goes, before its streams or after', async () => {

@@ -102,12 +102,13 @@ export class StreamServer {
     const { plan, negotiated } = accepted;
     const { transport, protocol } = negotiated;
     this.#options.onStream?.(accepted.subresource, { transport, protocol });
-    this.#options.log.info(
-      { user: user.name, path: pathOf(request), subresource: accepted.subresource, transport, protocol },
-      'stream opened',
-    );
+    const { clock, log } = this.#options;
+    const about = { path: pathOf(request), subresource: accepted.subresource };
+    log.info({ ...about, user: user.name, transport, protocol }, 'stream opened');
+    const since = clock.now();
     if (plan.type === 'portForward') await this.#forward(plan, negotiated, request, socket, head);
     else await this.#command(plan, negotiated, request, socket, head);
+    log.info({ ...about, durationMs: clock.now() - since }, 'stream closed');
   }
 
   async #authorize(request: IncomingMessage, socket: Duplex): Promise<{ type: 'user'; name: string } | Refusal> {

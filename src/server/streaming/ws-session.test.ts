@@ -189,7 +189,8 @@ describe('a failure', () => {
       [BINARY, `\x03{"metadata":{},"status":"Failure","message":"${message}","reason":"InternalError","code":500}`],
       [CLOSE, 1000],
     ]);
-    expect(bed.lines).toEqual(['info stream opened', 'warn stream to a container broke off']);
+    await until(() => bed.lines.length === 3);
+    expect(bed.lines).toEqual(['info stream opened', 'warn stream to a container broke off', 'info stream closed']);
   });
 
   it('of the transport is an internal error, after what was written', async () => {
@@ -242,7 +243,8 @@ describe('a client that goes', () => {
     client.raw.socket.destroy();
     await until(() => command.signal.aborted && bed.streams.size === 0);
     expect(command.request.killOnAbort).toBe(false);
-    expect(bed.lines).toEqual(['info stream opened']);
+    await until(() => bed.lines.length === 2);
+    expect(bed.lines).toEqual(['info stream opened', 'info stream closed']);
   });
 
   it('takes the command along where that is configured', async () => {
@@ -252,10 +254,14 @@ describe('a client that goes', () => {
 
   it('is found out although a command that reads nothing has stopped the connection', async () => {
     const { bed, client, command } = await setup('v5.channel.k8s.io');
-    const block = Buffer.concat([Buffer.from([0]), Buffer.alloc(64 * 1024)]);
-    for (let sent = 0; sent < 64; sent++) client.send(BINARY, block);
-    await until(() => client.raw.socket.writableLength > 0);
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    const block = Buffer.concat([Buffer.from([0]), Buffer.alloc(256 * 1024)]);
+    for (let stuck = 0; stuck < 30; stuck++) {
+      if (client.raw.socket.writableLength === 0) {
+        client.send(BINARY, block);
+        stuck = 0;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
     client.raw.socket.destroy();
     for (let second = 0; second < 10 && !command.signal.aborted; second++) {
       await bed.clock.advance(1_000);
