@@ -1,26 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { NodeMetrics } from './node-metrics.ts';
-import { ProcessMetrics } from './process-metrics.ts';
+import { makeNodeMetrics, makeProcessMetrics, makeUsedNodeMetrics } from '../../testing/metrics-setup.ts';
 
-const shared = new ProcessMetrics({ version: '1.2.3', kubernetesVersion: 'v1.36.3' });
-
-function make() {
-  const counts = {
-    desired: () => 3,
-    active: () => 2,
-    working: () => [{ lifecycle: 'sync', config: 'desired', count: 2 }],
-    running: () => 2,
-    containers: () => new Map([['running', 4]]),
-    turning: () => 1,
-    queued: () => 7,
-    unwritten: () => 5,
-  };
-  const checks = () => [
-    { name: 'ping', check: () => undefined },
-    { name: 'pleg', check: () => 'it is stuck' },
-  ];
-  return new NodeMetrics({ nodeName: 'n1', counts, checks, shared });
-}
+const shared = makeProcessMetrics();
 
 /** Name → type, as the page says. */
 function types(page: string): Map<string, string> {
@@ -83,29 +64,8 @@ const NOTHING_YET = new Set([
   'kubelet_restarted_pods_total',
 ]);
 
-/** One of everything, so that every series is there. */
-async function used(): Promise<string> {
-  const metrics = make();
-  metrics.pods.turn('create', 0.1, true);
-  metrics.pods.workerStarted(0.1, 2);
-  metrics.pods.orphanFound();
-  metrics.pods.rejected('OutOfcpu');
-  metrics.pods.podRunning({ sinceSeen: 1, sinceCreated: 2, pulling: 0.5 });
-  metrics.pods.sandboxMade(false);
-  metrics.pods.containerStarted('container', 'ErrImagePull');
-  metrics.pods.containerEnded('container', 137, 'OOMKilled');
-  metrics.pods.statusWritten(0.2, 0.1);
-  metrics.pleg.relisted(1_000, 1_500, true);
-  metrics.pleg.relisted(2_000, 2_500, false);
-  metrics.pleg.podAsked(0.1);
-  metrics.runtime.called('ensureSandbox', 'run_podsandbox', 0.2, 'Internal');
-  metrics.images.pulled(3, 5_000_000);
-  metrics.images.asked('IfNotPresent', 'false', 'true');
-  metrics.http.began('GET', '/metrics/cadvisor?x=1', 'readwrite')();
-  metrics.http.streamOpened('exec', 'v5.channel.k8s.io', 'websocket')();
-  metrics.watches.add({ resource: 'pods', ageMs: () => 1_500, restarts: () => 2, relists: () => 1 });
-  shared.api.requested('GET', 'api', 200, 0.01);
-  return metrics.main();
+function used(): Promise<string> {
+  return makeUsedNodeMetrics(shared).main();
 }
 
 describe('the metrics of a node', () => {
@@ -145,7 +105,7 @@ describe('the metrics of a node', () => {
   });
 
   it('keep the series of a probe only while it lives (reference 4.10)', async () => {
-    const metrics = make();
+    const metrics = makeNodeMetrics(shared);
     const labels = { probeType: 'Liveness', container: 'c', pod: 'p', namespace: 'ns', podUid: 'u' };
     metrics.probes.answered(labels, 'successful', 0.01);
     metrics.probes.answered(labels, 'failed', 0.01);
@@ -163,7 +123,7 @@ describe('the metrics of a node', () => {
   });
 
   it('tell how each health check is, and how often it was', async () => {
-    const metrics = make();
+    const metrics = makeNodeMetrics(shared);
     await metrics.slis();
     const lines = (await metrics.slis()).split('\n');
     expect(lines).toContain('kubernetes_healthcheck{name="pleg",type="healthz"} 0');

@@ -19,6 +19,8 @@ export class ProcessMetrics {
     const registry = this.#registry;
     // Looks at the event loop in the background from here on; there is one such look per process.
     collectDefaultMetrics({ register: registry });
+    // Sums of other series, under names that break the rules of naming.
+    for (const kind of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
     this.api = new ApiMetrics(registry);
     const [major = '', minor = ''] = kubernetesVersion.replace(/^v/, '').split('.');
     new Gauge({
