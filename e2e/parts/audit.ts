@@ -9,6 +9,8 @@ export interface AuditedRequest {
   readonly resource: string;
   readonly namespace: string | undefined;
   readonly allowed: boolean;
+  /** SHA-256 of the client certificate in hex, if there was one. */
+  readonly certificate?: string;
 }
 
 /** What an API server writes down of the requests of one user. */
@@ -44,6 +46,7 @@ export class AuditLog {
       verb: event.verb,
       resource: objectRef === undefined ? event.requestURI : qualified(path, objectRef.apiGroup ?? ''),
       namespace: objectRef?.namespace,
+      ...certificateOf(event),
       allowed: event.annotations?.['authorization.k8s.io/decision'] === 'allow',
     };
   }
@@ -53,11 +56,16 @@ export class AuditLog {
   }
 }
 
+function certificateOf({ user }: AuditEvent): Pick<AuditedRequest, 'certificate'> {
+  const id = user.extra?.['authentication.kubernetes.io/credential-id']?.[0] ?? '';
+  return id.startsWith('X509SHA256=') ? { certificate: id.slice('X509SHA256='.length) } : {};
+}
+
 /** audit.k8s.io/v1, what is read of it. */
 interface AuditEvent {
   readonly verb: string;
   readonly requestURI: string;
-  readonly user: { readonly username: string };
+  readonly user: { readonly username: string; readonly extra?: Readonly<Record<string, readonly string[]>> };
   readonly objectRef?: {
     readonly resource: string;
     readonly subresource?: string;

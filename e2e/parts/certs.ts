@@ -19,6 +19,8 @@ export interface Subject {
   readonly organization?: string;
   /** DNS names and addresses that a server answers to. */
   readonly hosts?: readonly string[];
+  /** From an hour ago for a year if not given. */
+  readonly validity?: { readonly notBefore: Date; readonly notAfter: Date };
 }
 
 /** A certificate authority whose files are `DIR/NAME.crt` and `DIR/NAME.key`; made when they are not there. */
@@ -69,14 +71,14 @@ export class Authority {
     return this.#cert.toString('pem');
   }
 
-  /** A certificate for client and server use, valid a year. */
-  async issue({ commonName, organization, hosts = [] }: Subject): Promise<KeyAndCert> {
+  /** A certificate for client and server use. */
+  async issue({ commonName, organization, hosts = [], validity: asked = validity() }: Subject): Promise<KeyAndCert> {
     const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
     const cert = await x509.X509CertificateGenerator.create({
       serialNumber: serial(),
       subject: [...(organization === undefined ? [] : [{ O: [organization] }]), { CN: [commonName] }],
       issuer: this.#cert.subject,
-      ...validity(),
+      ...asked,
       publicKey: keys.publicKey,
       signingKey: this.#keys.privateKey,
       signingAlgorithm: ALGORITHM,

@@ -1,4 +1,5 @@
 import type {
+  V1CertificateSigningRequest,
   V1ClusterRole,
   V1ClusterRoleBinding,
   V1ConfigMap,
@@ -27,6 +28,7 @@ export type Stored<T> = Omit<Json<T>, 'metadata'> & {
 };
 
 export interface Kinds {
+  CertificateSigningRequest: V1CertificateSigningRequest;
   ClusterRole: V1ClusterRole;
   ClusterRoleBinding: V1ClusterRoleBinding;
   ConfigMap: V1ConfigMap;
@@ -57,6 +59,11 @@ interface Resource {
 }
 
 export const RESOURCES: Record<Kind, Resource> = {
+  CertificateSigningRequest: {
+    apiVersion: 'certificates.k8s.io/v1',
+    plural: 'certificatesigningrequests',
+    clusterWide: true,
+  },
   ClusterRole: { apiVersion: 'rbac.authorization.k8s.io/v1', plural: 'clusterroles', clusterWide: true },
   ClusterRoleBinding: { apiVersion: 'rbac.authorization.k8s.io/v1', plural: 'clusterrolebindings', clusterWide: true },
   ConfigMap: { apiVersion: 'v1', plural: 'configmaps' },

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
@@ -108,6 +108,7 @@ export class Outrigger {
     if (clientCaFile !== undefined) flags.push(`--client-ca-file=${clientCaFile}`);
     if (providerConfig !== undefined) {
       const file = join(dir, `provider-${nodeName}.yaml`);
+      mkdirSync(dir, { recursive: true });
       writeFileSync(file, stringify(providerConfig));
       flags.push(`--provider-config=${file}`);
     }

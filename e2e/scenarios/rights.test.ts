@@ -5,6 +5,7 @@ import { AuditLog } from '../parts/audit.ts';
 import { type ControlPlane, startControlPlane } from '../parts/control-plane.ts';
 import { askKubelet } from '../parts/kubelet-http.ts';
 import { GRANTS, requestToken } from '../parts/rbac.ts';
+import { approve, isPending, SERVING_SIGNER, signingRequests } from '../parts/signing.ts';
 import { TestBed } from '../parts/test-bed.ts';
 import { eventually, PATIENCE_MS, restarts, type Scene, shell, UNTIL_TOLD } from '../scene.ts';
 
@@ -35,9 +36,14 @@ describe('under a ServiceAccount', () => {
       plane,
       provider: 'fake',
       identity: 'service-account',
+      serving: 'requested',
       args: [`--config=${config}`],
     });
     const kube = await plane.kube();
+    const request = await eventually('a request for a serving certificate', async () =>
+      (await signingRequests(kube, SERVING_SIGNER)).find(isPending),
+    );
+    await approve(kube, request);
     await inNamespace({ bed, outrigger, kube, backend: SIMULATED }, async (scene) => {
       await liveOnce(scene);
       await registerAgain(scene);
@@ -71,7 +77,8 @@ async function liveOnce(scene: Scene): Promise<void> {
   await scene.create('lives', shell(`echo here; ${UNTIL_TOLD}`), { imagePullSecrets: [{ name: 'pull' }] });
   await scene.create('fails', shell('exit 1'));
   await scene.ready('lives');
-  expect(await scene.logs('lives')).toBe('here\n');
+  // The serving certificate is signed a moment after its approval.
+  expect(await eventually('logs', () => scene.logs('lives').catch(() => undefined))).toBe('here\n');
   // Anybody may have a token, and it takes a right of the node's to ask whose it is.
   const token = await requestToken(kube, 'default', namespace);
   expect(await askKubelet(scene.outrigger, '/healthz', { token })).toMatchObject({ code: 403 });

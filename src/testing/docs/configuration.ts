@@ -116,7 +116,7 @@ function jsonType({ type, pattern, minimum, exclusiveMinimum, maximum, anyOf }: 
 
 async function effectiveConfig(): Promise<string> {
   const config = await loadConfig(
-    {},
+    { 'self-signed-serving-certificate': 'true' }, // one of the three has to be said
     {
       readFile: async (path) => {
         throw new Error(`nothing names a file, and ${path} was read`);

@@ -5,8 +5,15 @@ export const KUBELET_NOTES: Readonly<Record<string, string>> = {
   port: 'Port of the kubelet API; 0 takes any free one.',
   healthzBindAddress: 'Where plain `/healthz` of the process listens.',
   healthzPort: 'Its port; 0 turns it off.',
-  tlsCertFile: 'Serving certificate of the kubelet API. Without one a certificate is made at start, signed by itself.',
+  tlsCertFile:
+    'Serving certificate of the kubelet API. This, serverTLSBootstrap, or a self-signed one: one of them has to be asked for.',
   tlsPrivateKeyFile: 'Its key.',
+  tlsMinVersion: '`VersionTLS12` or `VersionTLS13`.',
+  tlsCipherSuites:
+    "Go's names of cipher suites of TLS 1.2; those of 1.3 are always there. Without any: the library's choice.",
+  serverTLSBootstrap:
+    'Serving certificate by CertificateSigningRequest, renewed by itself. Somebody else has to approve it. Files of tlsCertFile count until then.',
+  rotateCertificates: 'Renew the client certificate by itself. For one node, and with `--kubeconfig`.',
   readOnlyPort:
     'Plain HTTP without authentication on `address`: `/pods`, `/stats`, `/metrics`, `/healthz`. 0, the default, turns it off.',
   'authentication.anonymous.enabled':
@@ -67,6 +74,8 @@ export const OUTRIGGER_NOTES: Readonly<Record<string, string>> = {
   'nodes[].systemLogDir': 'Folder that `/logs/` shows, if `enableSystemLogHandler` is true. Default `/var/log`.',
   'nodes[].tlsCertFile': 'Serving certificate of this node.',
   'nodes[].tlsPrivateKeyFile': 'Its key.',
+  'nodes[].selfSignedServingCertificate':
+    'Whether one is made that nobody can verify, with a warning, if it has no other.',
   'nodes[].maxPods': 'Pods at the same time on this node.',
   'nodes[].providerID': '`spec.providerID` of this node.',
   'nodes[].kubeReserved': 'As in KubeletConfiguration.',
