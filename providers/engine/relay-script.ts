@@ -1,9 +1,11 @@
 import { isIPv4 } from 'node:net';
 
 /**
- * What the relay runs for one connection: `socat` if its image has one, which keeps both halves of a connection apart, else `nc`.
- * Neither says anything when it has connected, so whether somebody listens is read from the kernel first; a word on standard error,
- * apart from the data, then tells of it together with the PID to end it by.
+ * What the relay runs for one connection. `nc` says nothing when it has connected, so whether somebody listens is read from the
+ * kernel first; a word on standard error, apart from the data, then tells of it together with the PID to end it by.
+ *
+ * The nc of busybox shuts down its half at the end of its input, and ends with the target's output: the engine's stream cannot end
+ * one half. OpenBSD's needs -N for the first, and does not do the second as long as its input is open.
  */
 export function relayScript(addresses: readonly string[], port: number): string {
   const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
@@ -12,15 +14,9 @@ export function relayScript(addresses: readonly string[], port: number): string 
   // A server on [::] may or may not take IPv4 too, which the kernel does not show. A connect that fails has read nothing yet.
   const tries = addresses.map((address) => `to ${address}`).join(' || ');
   return `
-if command -v socat >/dev/null; then
-  to() { case $1 in *:*) set "[$1]";; esac; $x socat -t 86400 - "TCP:$1:${port}"; }
-elif command -v nc >/dev/null; then
-  case $(nc -h 2>&1) in *-N*hutdown*) n=-N;; *) n=;; esac
-  to() { $x nc $n "$1" ${port}; }
-else
-  echo "no nc" >&2
-  exit 1
-fi
+command -v nc >/dev/null || { echo "no nc" >&2; exit 1; }
+case $(nc -h 2>&1) in *-N*hutdown*) n=-N;; *) n=;; esac
+to() { $x nc $n "$1" ${port}; }
 l=' '
 for f in /proc/net/tcp /proc/net/tcp6; do
   [ -r $f ] && while read -r _ a _ s _; do
