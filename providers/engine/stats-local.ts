@@ -19,7 +19,7 @@ const RETRY_MS = 600_000;
 
 /**
  * Measures containers of an engine on this machine by what the kernel says of them: some hundredths of what the engine's own answer
- * costs (docs/adr/0026). That an engine is here is never assumed, whatever its address: a control group named after the
+ * costs (docs/adr/0019). That an engine is here is never assumed, whatever its address: a control group named after the
  * container proves it, and so does a process in it.
  */
 export class LocalStats {

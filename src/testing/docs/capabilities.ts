@@ -41,6 +41,7 @@ const ROWS: readonly (readonly [what: string, tell: (provider: Provider) => Answ
   ['`relistIntervalMs`', ({ traits }) => traits.relistIntervalMs],
   ['hints (`watch`)', ({ watch }) => watch !== undefined],
   ['`kubectl logs` (`logs`)', ({ logs }) => logs !== undefined],
+  ['measuring (`stats`)', ({ stats }) => stats !== undefined],
   ['facet `exec`', ({ exec }) => exec !== undefined],
   ['facet `attach`', ({ attach }) => attach !== undefined],
   ['facet `dial`', ({ dial }) => dial !== undefined],
