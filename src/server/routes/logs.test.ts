@@ -1,5 +1,6 @@
 import { type ClientRequest, createServer, get as httpGet, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Duplex } from 'node:stream';
 import express from 'express';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
@@ -61,6 +62,11 @@ async function* lines(...texts: string[]): AsyncIterable<LogRecord> {
   for (const text of texts) yield record(text);
 }
 
+async function* failing(): AsyncIterable<LogRecord> {
+  yield record('one');
+  throw new ProviderError('Unavailable', 'the engine went away');
+}
+
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) =>
     signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
@@ -101,7 +107,7 @@ async function setup(overrides: Partial<LogsDeps> = {}, { withLogs = true } = {}
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   // A TCP server's address is an object.
   const { port } = server.address() as AddressInfo;
-  return { port, stop, warnings, get: (path: string) => fetchText(port, path) };
+  return { port, server, stop, warnings, get: (path: string) => fetchText(port, path) };
 }
 
 function open(port: number, path: string): Promise<{ request: ClientRequest; response: IncomingMessage }> {
@@ -205,6 +211,31 @@ describe('the stream', () => {
     expect(body).toBe('line 1\nline 2\n');
     expect(headers['transfer-encoding']).toBe('chunked');
     expect(headers['content-type']).toBeUndefined();
+  });
+
+  it.each<[string, AsyncIterable<LogRecord>]>([
+    ['lines', lines('line 1')],
+    ['a failure', failing()],
+  ])('after %s ends by a write of its own: the API server loses what it reads with the end', async (_what, log) => {
+    const { server } = await setup({ logs: new Backend(() => log) });
+    const writes: string[] = [];
+    const take = (...chunks: Buffer[]): void => void writes.push(Buffer.concat(chunks).toString('latin1'));
+    const socket = new Duplex({
+      read: () => undefined,
+      write: (chunk: Buffer, _encoding, done) => {
+        take(chunk);
+        done();
+      },
+      writev: (chunks, done) => {
+        take(...chunks.map(({ chunk }: { chunk: Buffer }) => chunk));
+        done();
+      },
+    });
+    server.emit('connection', socket);
+    socket.push(`GET ${PATH} HTTP/1.1\r\nHost: node\r\n\r\n`);
+    await until(() => writes.some((text) => text.endsWith('0\r\n\r\n')));
+    expect(writes.at(-1)).toBe('0\r\n\r\n');
+    socket.destroy();
   });
 
   it('asks the provider for the tail, and for since only without one', async () => {

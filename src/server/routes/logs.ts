@@ -104,8 +104,18 @@ async function stream(deps: LogsDeps, target: Target, response: ServerResponse):
     response.off('close', onClose);
     // Ends the provider's call too when we stop before it does (limitBytes).
     child.abort();
+    await written(response);
     response.end();
   }
+}
+
+/**
+ * Until all bytes so far have left for the client, if it still is there. The end of the body must not share a TLS record with
+ * them: for clients that read logs over a WebSocket the API server drops what it reads together with the end
+ * (apimachinery: wsstream, messageCopy).
+ */
+function written(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => response.write('', () => resolve()));
 }
 
 async function copy(
