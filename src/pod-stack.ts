@@ -26,6 +26,7 @@ import { buildContainer } from './spec/container.ts';
 import { podDns } from './spec/dns.ts';
 import { buildSandbox } from './spec/sandbox.ts';
 import { firstUnsupported } from './spec/unsupported.ts';
+import { firstUnaskableProbe } from './spec/unsupported-probe.ts';
 import { StatusWriter } from './status/writer.ts';
 import type { Logger } from './telemetry/logger.ts';
 import type { NodeMetrics } from './telemetry/metrics/node-metrics.ts';
@@ -224,7 +225,8 @@ export class PodStack {
     const node = facts();
     // The workers open only after the node is known (virtual-node.ts).
     if (node === undefined) throw new Error('a pod was to be admitted before the node is known');
-    const unsupported = firstUnsupported(pod, provider.traits);
+    const facets = { exec: provider.exec !== undefined, dial: provider.dial !== undefined };
+    const unsupported = firstUnsupported(pod, provider.traits) ?? firstUnaskableProbe(pod, facets);
     const violations = unsupported === undefined ? provider.validate(this.#outline(pod, node)) : [];
     return admit({ pod, others, facts: node, violations, ...(unsupported === undefined ? {} : { unsupported }) });
   }

@@ -194,15 +194,24 @@ export class PodWorker {
       this.#deps.probes.forget(this.#uid);
       return;
     }
+    // Killed for its health and started again in one go: the moment between is not shown, as on the kubelet (oracle case 054).
+    if (next.actions.some((action) => startsAfterKill(snapshot, action))) return;
+    const { probes } = this.#deps;
+    const admission = this.#memory.admission?.type;
+    if (admission !== 'rejected') probes.observe(pod, snapshot.observed);
+    const status = this.#submit({ ...snapshot, pod }, next.finished === true);
+    if (admission === 'accepted')
+      probes.sync({ pod, observed: snapshot.observed, status, stopping: stop !== undefined });
+  }
+
+  #submit(snapshot: Snapshot & { readonly pod: Pod }, finished: boolean): PodStatus {
+    const { pod } = snapshot;
     const before = this.#memory.status ?? pod.status ?? {};
-    const probed = this.#memory.admission?.type === 'accepted';
-    if (probed) this.#deps.probes.observe(pod, snapshot.observed);
-    const status = this.#compute({ ...snapshot, pod }, next.finished === true);
+    const status = this.#compute(snapshot, finished);
     this.#memory = { ...this.#memory, status };
     this.#tell(pod, before, status);
-    if (probed) this.#deps.probes.sync({ pod, observed: snapshot.observed, status, stopping: stop !== undefined });
-    // Killed for its health and started again in one go: the moment between is not shown, as on the kubelet (oracle case 054).
-    if (!next.actions.some((action) => startsAfterKill(snapshot, action))) this.#deps.status.submit(pod, status);
+    this.#deps.status.submit(pod, status);
+    return status;
   }
 
   #tell(pod: Pod, before: PodStatus, after: PodStatus): void {
@@ -228,12 +237,14 @@ export class PodWorker {
   #reportRun(started: ReadonlySet<string>): void {
     if (started.size === 0) return;
     const snapshot = this.#snapshot();
-    const { observed } = snapshot;
+    const { observed, pod, stop } = snapshot;
     const ran = (container: ObservedContainer): boolean =>
       started.has(stopKey(container.name, container.attempt)) && container.state.status === 'exited';
+    if (pod === undefined || stop?.type === 'removed') return;
     if (observed === undefined || !observed.containers.some(ran)) return;
     const containers = observed.containers.map((container) => (ran(container) ? asRunning(container) : container));
-    this.#report({ ...snapshot, observed: { ...observed, containers } }, { actions: [] });
+    // Not told to the probes: it does not run any more.
+    this.#submit({ ...snapshot, pod, observed: { ...observed, containers } }, false);
   }
 
   #compute(snapshot: Snapshot & { readonly pod: Pod }, finished: boolean): PodStatus {

@@ -1,5 +1,6 @@
 import type { Container } from '../model/pod.ts';
 import { isEnvField } from './field-path.ts';
+import { PROBE } from './unsupported-probe.ts';
 import {
   both,
   each,
@@ -20,7 +21,6 @@ type Port = NonNullable<Container['ports']>[number];
 type Mount = NonNullable<Container['volumeMounts']>[number];
 type Resources = NonNullable<Container['resources']>;
 
-const PROBES = notYet('probes are');
 const POD_ADDRESS = /^status\.podIPs?$/;
 
 const envField: Rule = (value, path, traits) => {
@@ -89,9 +89,9 @@ const CONTAINER = fields<Container>({
     }),
   ),
   volumeDevices: notYet('block devices are'),
-  livenessProbe: PROBES,
-  readinessProbe: PROBES,
-  startupProbe: PROBES,
+  livenessProbe: PROBE,
+  readinessProbe: PROBE,
+  startupProbe: PROBE,
   lifecycle: notYet('lifecycle hooks are'),
   // Defaults of the API server; without messages they have no effect yet.
   terminationMessagePath: oneOf(['/dev/termination-log']),

@@ -139,9 +139,6 @@ describe('a pod that asks for more', () => {
   });
 
   it.each<[object, string]>([
-    [{ livenessProbe: { exec: { command: ['x'] } } }, 'livenessProbe: probes are not supported yet'],
-    [{ readinessProbe: { tcpSocket: { port: 1 } } }, 'readinessProbe: probes are not supported yet'],
-    [{ startupProbe: { exec: {} } }, 'startupProbe: probes are not supported yet'],
     [{ lifecycle: { preStop: { sleep: { seconds: 1 } } } }, 'lifecycle: lifecycle hooks are not supported yet'],
     [{ envFrom: [{ configMapRef: { name: 'x' } }] }, 'envFrom: envFrom is not supported yet'],
     [
