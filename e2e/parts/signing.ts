@@ -1,5 +1,5 @@
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node';
-import { type Kube, type Stored } from './kube.ts';
+import type { Kube, Stored } from './kube.ts';
 
 export type SigningRequest = Stored<V1CertificateSigningRequest>;
 

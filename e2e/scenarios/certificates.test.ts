@@ -10,7 +10,7 @@ import { Authority } from '../parts/certs.ts';
 import { type ControlPlane, startControlPlane } from '../parts/control-plane.ts';
 import type { Kube } from '../parts/kube.ts';
 import { nodeAddress } from '../parts/node-address.ts';
-import { Outrigger, startNode } from '../parts/outrigger.ts';
+import { type Outrigger, startNode } from '../parts/outrigger.ts';
 import {
   allowBootstrapping,
   approve,

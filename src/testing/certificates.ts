@@ -1,5 +1,5 @@
 import 'reflect-metadata'; // @peculiar/x509 wants it loaded first
-import { randomBytes } from 'node:crypto';
+import { createPublicKey, randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 
@@ -13,6 +13,8 @@ interface TestSubject {
   /** DNS names and addresses of a server. */
   readonly hosts?: readonly string[];
   readonly expired?: boolean;
+  /** Of the subject (PEM); a new one if not given. */
+  readonly key?: string;
   /** From an hour ago for two hours if not given. */
   readonly validity?: { readonly fromMs: number; readonly untilMs: number };
 }
@@ -38,7 +40,15 @@ export async function makeAuthority(name: string): Promise<TestAuthority> {
   });
   return {
     cert: authority.toString('pem'),
-    async issue({ commonName, organizations = [], usage = 'client', hosts = [], expired = false, validity: asked }) {
+    async issue({
+      commonName,
+      organizations = [],
+      usage = 'client',
+      hosts = [],
+      expired = false,
+      validity: asked,
+      key: given,
+    }) {
       const own = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
       const cert = await x509.X509CertificateGenerator.create({
         serialNumber: serial(),
@@ -47,7 +57,8 @@ export async function makeAuthority(name: string): Promise<TestAuthority> {
         ...(asked === undefined
           ? validity(expired)
           : { notBefore: new Date(asked.fromMs), notAfter: new Date(asked.untilMs) }),
-        publicKey: own.publicKey,
+        publicKey:
+          given === undefined ? own.publicKey : createPublicKey(given).toCryptoKey(ALGORITHM, true, ['verify']),
         signingKey: keys.privateKey,
         signingAlgorithm: ALGORITHM,
         extensions: [
@@ -63,7 +74,8 @@ export async function makeAuthority(name: string): Promise<TestAuthority> {
             : []),
         ],
       });
-      const key = x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', own.privateKey), 'PRIVATE KEY');
+      const key =
+        given ?? x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', own.privateKey), 'PRIVATE KEY');
       return { key, cert: cert.toString('pem') };
     },
   };
