@@ -21,6 +21,8 @@ const { values: options } = parseArgs({
     /** Names of transfers, separated by commas. */
     only: { type: 'string' },
     'no-real': { type: 'boolean', default: false },
+    /** Folder for a CPU profile of our node, written when it ends. */
+    profile: { type: 'string' },
     'keep-logs': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -46,7 +48,7 @@ const progress = new Progress();
 const megabytes = Number(options.megabytes);
 
 if (options.help) {
-  console.log(`npm run bench:streaming -- [--megabytes 200] [--rounds 3] [--lanes T,W,R] [--only NAMES] [--no-real] [--keep-logs]
+  console.log(`npm run bench:streaming -- [--megabytes 200] [--rounds 3] [--lanes T,W,R] [--only NAMES] [--no-real] [--profile DIR] [--keep-logs]
   Lanes: T translated by the API server, W WebSocket as far as the node, R SPDY all the way.
   Transfers: ${Object.keys(TRANSFERS).join(', ')}.
   As root and with containerd, Kubernetes' own kubelet does the same in turn, and ratios are printed.`);
@@ -70,7 +72,8 @@ async function main(): Promise<number> {
   }
   let keepLogs = options['keep-logs'];
   try {
-    await bed.open({ real: !options['no-real'] && canRunRealKubelet() });
+    const nodeArgs = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`];
+    await bed.open({ real: !options['no-real'] && canRunRealKubelet(), nodeArgs });
     report(await measure(bed));
     return 0;
   } catch (error) {

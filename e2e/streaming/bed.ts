@@ -32,6 +32,13 @@ export interface Target {
   readonly ports: TransferPorts;
 }
 
+interface OpenOptions {
+  /** Also Kubernetes' own kubelet. */
+  readonly real: boolean;
+  /** Options of Node for our process. */
+  readonly nodeArgs?: readonly string[];
+}
+
 /** A control plane, the nodes to be compared, and a pod on each. */
 export class StreamingBed {
   readonly targets: Target[] = [];
@@ -62,7 +69,7 @@ export class StreamingBed {
     return lane === 'T' ? this.#opened(this.#translating) : { kubeconfig: plane.kubeconfig, pid: plane.apiServerPid };
   }
 
-  async open({ real }: { readonly real: boolean }): Promise<void> {
+  async open({ real, nodeArgs = [] }: OpenOptions): Promise<void> {
     const { dir } = this.#run;
     writeFileSync(this.file, '');
     truncateSync(this.file, this.#bytes);
@@ -75,17 +82,17 @@ export class StreamingBed {
     });
     this.#translating = await this.#plane.startAnotherApiServer('translating', [`--feature-gates=${FEATURE}=false`]);
     this.#kube = await this.#plane.kube();
-    await this.#startOutrigger(this.#plane, this.#kube);
+    await this.#startOutrigger(this.#plane, this.#kube, nodeArgs);
     if (real) await this.#startReal(this.#plane);
   }
 
-  async #startOutrigger(plane: ControlPlane, kube: Kube): Promise<void> {
+  async #startOutrigger(plane: ControlPlane, kube: Kube, nodeArgs: readonly string[]): Promise<void> {
     this.#run.addNode(NODE, this.#engine.socket);
     this.#outrigger = await startNode({
       plane,
       nodeName: NODE,
       dir: join(this.#run.dir, 'nodes'),
-      program: buildBundle(),
+      program: [...nodeArgs, ...buildBundle()],
       args: ['-v=2'],
     });
     await this.#outrigger.waitReady(kube);
