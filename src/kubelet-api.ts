@@ -58,6 +58,7 @@ export class KubeletApi {
       tlsMinVersion: tls.minVersion,
       ...(tls.ciphers === undefined ? {} : { tlsCiphers: tls.ciphers }),
       ...(node.clientCaFile === undefined ? {} : { clientCaFile: node.clientCaFile }),
+      http: options.metrics.http,
       debugging: debug.handlers,
       streamingIdleTimeoutMs: config.streaming.idleTimeoutMs,
       endExecWithClient: config.streaming.endExecWithClient,

@@ -61,7 +61,7 @@ async function start(overrides: Partial<KubeletServerOptions> = {}, { withAuthor
     authorize: () => Promise.resolve(true),
     checks: [],
     metrics: { main: async () => '', probing: async () => '', slis: async () => '' },
-    http: { began: () => () => {} },
+    http: { began: () => () => {}, streamOpened: () => () => {} },
     clock,
     log: { info: () => {}, warn: (_fields: unknown, text?: unknown) => warnings.push(String(text)), error: () => {} },
     ...overrides,

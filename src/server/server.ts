@@ -8,9 +8,9 @@ import { StreamServer, type StreamServerOptions } from './streaming/upgrade.ts';
 import { TlsFiles, type TlsSettings } from './tls-files.ts';
 
 export interface KubeletServerOptions
-  extends Omit<KubeletAppOptions, 'access' | 'signal'>,
+  extends Omit<KubeletAppOptions, 'access' | 'signal' | 'http'>,
     Omit<AccessPolicy, 'certificates'>,
-    Pick<StreamServerOptions, 'streamingIdleTimeoutMs' | 'endExecWithClient' | 'onStream'>,
+    Pick<StreamServerOptions, 'streamingIdleTimeoutMs' | 'endExecWithClient' | 'http'>,
     TlsSettings {
   readonly address: string;
   /** 0 takes any free port. */

@@ -39,6 +39,7 @@ const anyMessage = fc.record({
 
 async function freed(): Promise<void> {
   await until(() => bed.streams.size === 0);
+  await until(() => bed.counts.requests === 0 && bed.counts.streams === 0);
   expect(bed.exec.commands.filter(({ signal }) => !signal.aborted)).toEqual([]);
   expect(bed.lines.filter((line) => line.startsWith('error'))).toEqual([]);
 }

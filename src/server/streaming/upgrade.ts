@@ -8,6 +8,7 @@ import { DEBUG_DISABLED, debugDisabled } from '../debug-handlers.ts';
 import { pathOf, queryOf } from '../reply.ts';
 import { answer, type Refusal, refuse } from './answers.ts';
 import { type Negotiated, negotiate, switchToSpdy, wantsChannels } from './handshake.ts';
+import type { Transport } from './negotiation.ts';
 import { forwardOverSpdy } from './portforward-spdy.ts';
 import { forwardOverWebSocket } from './portforward-ws.ts';
 import { runRemoteCommand } from './remotecommand.ts';
@@ -28,8 +29,15 @@ export interface StreamServerOptions extends StreamTargets {
   readonly endExecWithClient?: boolean;
   /** False: `enableDebuggingHandlers` is, and nothing here is to be had. */
   readonly debugging?: boolean;
-  /** For each stream that is let through, with what was negotiated. */
-  readonly onStream?: (subresource: Subresource, negotiated: Pick<Negotiated, 'transport' | 'protocol'>) => void;
+  readonly http: StreamMetrics;
+}
+
+/** Each function is called at a beginning, and what it returns at the end. */
+export interface StreamMetrics {
+  /** Every request, let through or not. */
+  began(method: string, url: string, server: 'readwrite'): () => void;
+  /** What is let through, with what was agreed on. */
+  streamOpened(subresource: Subresource, protocol: string, transport: Transport): () => void;
 }
 
 const IDLE_MS = 4 * 3_600_000;
@@ -70,10 +78,14 @@ export class StreamServer {
       return;
     }
     if (socket instanceof Socket) socket.setNoDelay(true).setTimeout(0).setKeepAlive(true, KEEP_ALIVE_MS);
-    this.#serve(request, socket, head).catch((error: unknown) => {
-      this.#options.log.error({ err: error, path: pathOf(request) }, 'stream failed');
-      socket.destroy();
-    });
+    const { http, log } = this.#options;
+    const done = http.began(request.method ?? '', request.url ?? '', 'readwrite');
+    this.#serve(request, socket, head)
+      .catch((error: unknown) => {
+        log.error({ err: error, path: pathOf(request) }, 'stream failed');
+        socket.destroy();
+      })
+      .finally(done);
   }
 
   /** How many connections are open. */
@@ -101,13 +113,17 @@ export class StreamServer {
     }
     const { plan, negotiated } = accepted;
     const { transport, protocol } = negotiated;
-    this.#options.onStream?.(accepted.subresource, { transport, protocol });
-    const { clock, log } = this.#options;
+    const { clock, http, log } = this.#options;
     const about = { path: pathOf(request), subresource: accepted.subresource };
     log.info({ ...about, user: user.name, transport, protocol }, 'stream opened');
     const since = clock.now();
-    if (plan.type === 'portForward') await this.#forward(plan, negotiated, request, socket, head);
-    else await this.#command(plan, negotiated, request, socket, head);
+    const closed = http.streamOpened(accepted.subresource, protocol, transport);
+    try {
+      if (plan.type === 'portForward') await this.#forward(plan, negotiated, request, socket, head);
+      else await this.#command(plan, negotiated, request, socket, head);
+    } finally {
+      closed();
+    }
     log.info({ ...about, durationMs: clock.now() - since }, 'stream closed');
   }
 

@@ -15,7 +15,7 @@ const OTHER_WORDS: readonly string[] = [
   // values of the pod spec and of node configuration
   ...['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None', 'Memory', 'Merge', 'File', 'Disabled', 'Equal'],
   ...['RuntimeDefault', 'Unconfined', 'NoExecute', 'NoSchedule', 'PreferNoSchedule'],
-  ...['Webhook', 'AlwaysAllow'],
+  ...['Webhook', 'AlwaysAllow', 'ExtendWebSocketsToKubelet'],
   // headers of HTTP
   ...['Location', 'Allow'],
   // kinds

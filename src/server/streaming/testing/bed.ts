@@ -20,6 +20,8 @@ export class StreamBed {
   readonly port: number;
   /** `exec WebSocket v4.channel.k8s.io` and so on, as the server saw it. */
   readonly seen: string[];
+  /** Going on now. */
+  readonly counts: { readonly requests: number; readonly streams: number };
   readonly #server: Server;
 
   private constructor(fields: Omit<StreamBed, 'close'> & { readonly server: Server }) {
@@ -30,6 +32,7 @@ export class StreamBed {
     this.streams = fields.streams;
     this.port = fields.port;
     this.seen = fields.seen;
+    this.counts = fields.counts;
     this.#server = fields.server;
   }
 
@@ -39,6 +42,7 @@ export class StreamBed {
     const clock = new FakeClock();
     const lines: string[] = [];
     const seen: string[] = [];
+    const counts = { requests: 0, streams: 0 };
     const log = recordedLog(lines);
     const options: StreamServerOptions = {
       findPod: (namespace, name) => (namespace === 'ns' && name === 'p' ? POD : undefined),
@@ -49,7 +53,17 @@ export class StreamBed {
       access: { anonymous: true, authorize: async () => true },
       clock,
       log,
-      onStream: (subresource, { transport, protocol }) => seen.push(`${subresource} ${transport} ${protocol}`),
+      http: {
+        began: () => {
+          counts.requests++;
+          return () => counts.requests--;
+        },
+        streamOpened: (subresource, protocol, transport) => {
+          seen.push(`${subresource} ${transport} ${protocol}`);
+          counts.streams++;
+          return () => counts.streams--;
+        },
+      },
       ...overrides,
     };
     const streams = new StreamServer(options);
@@ -62,7 +76,7 @@ export class StreamBed {
     const server = createServer({ shouldUpgradeCallback: (request) => streams.wants(request) }, app);
     server.on('upgrade', (request, socket, head) => streams.handle(request, socket, head));
     const port = await listen(server, { address: '127.0.0.1', port: 0, flags: '', log });
-    return new StreamBed({ exec, dial, clock, lines, seen, streams, port, server });
+    return new StreamBed({ exec, dial, clock, lines, seen, streams, port, counts, server });
   }
 
   async close(): Promise<void> {
