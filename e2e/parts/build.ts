@@ -70,6 +70,13 @@ async function build(go: string, name: Binary): Promise<void> {
   await goBuild(go, [...command, '-mod=readonly', '-ldflags', flags], target.package, binaryPath(name), MODULE);
 }
 
+/** Folder with the sources of a module that the binaries are built from. */
+export async function moduleSources(module: string, progress: Progress): Promise<string> {
+  const go = await findGo(progress);
+  const env = { ...process.env, GOWORK: 'off', GOTOOLCHAIN: 'local' };
+  return (await run(go, ['list', '-mod=readonly', '-m', '-f', '{{.Dir}}', module], { cwd: MODULE, env })).trim();
+}
+
 /** Builds into a temporary name first: a build that is cut off leaves no half binary behind. */
 export async function goBuild(
   go: string,

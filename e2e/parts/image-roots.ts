@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { aptInstall } from './apt.ts';
-import { binaryPath, buildBinaries, goBuild } from './build.ts';
+import { binaryPath, buildBinaries, goBuild, moduleSources } from './build.ts';
 import { findGo } from './go-toolchain.ts';
 import { cacheDir } from './paths.ts';
 import { isOnPath, run } from './process.ts';
@@ -100,6 +100,9 @@ export async function agnhostRoot(root: string, progress: Progress): Promise<voi
   copyFileSync(binaryPath('agnhost'), join(root, 'agnhost'));
   chmodSync(join(root, 'agnhost'), 0o755);
   symlinkSync('agnhost', join(root, 'agnhost-2'));
+  // The certificate of its HTTPS servers.
+  const porter = join(await moduleSources('k8s.io/kubernetes', progress), 'test/images/agnhost/porter');
+  for (const name of ['localhost.crt', 'localhost.key']) copyFileSync(join(porter, name), join(root, name));
   mkdirSync(join(root, 'uploads'));
   const user = 'user-defined-in-image';
   const group = 'group-defined-in-image';

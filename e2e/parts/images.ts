@@ -49,7 +49,7 @@ const RECIPES = {
   agnhost: {
     tags: ['registry.k8s.io/e2e-test-images/agnhost:2.63.0', 'registry.k8s.io/e2e-test-images/agnhost:2.55'],
     changes: [PATH, 'ENTRYPOINT ["/agnhost"]', 'CMD ["pause"]', 'EXPOSE 80 8080 8081 9376 5000'],
-    version: 1,
+    version: 2,
     sources: [],
     root: agnhostRoot,
   },
