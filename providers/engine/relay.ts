@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { type CallOptions, type ImageFacet, ProviderError } from '../contract/index.ts';
+import { type CallOptions, type ImageFacet, ProviderError, type ProviderErrorCode } from '../contract/index.ts';
 import { LABEL } from '../shared/unit-labels.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { abortError, statusBehind } from './errors.ts';
@@ -55,7 +55,9 @@ export class Relay {
       return new Relay(engine, id, lifeline);
     } catch (error) {
       await removeByForce(engine, id, options).catch(() => {}); // the engine is gone, or the relay; the first failure counts
-      throw error;
+      if (statusBehind(error) === undefined) throw error;
+      const words = error instanceof Error ? error.message : String(error);
+      throw relayFailure('Internal', `the relay image "${settings.image}" cannot be started: ${words}`, error);
     }
   }
 
@@ -164,9 +166,16 @@ async function create(
       await images.pullImage(image, [], options);
     } catch (cause) {
       if (!(cause instanceof ProviderError) || cause.code === 'Unavailable') throw cause;
-      const message = `the relay image "${image}" is not on the engine and cannot be pulled: ${cause.message}; relayImage names another one, with sh and nc`;
-      throw new ProviderError(cause.code, message, { cause });
+      throw relayFailure(
+        cause.code,
+        `the relay image "${image}" is not on the engine and cannot be pulled: ${cause.message}`,
+        cause,
+      );
     }
     return await ask();
   }
+}
+
+function relayFailure(code: ProviderErrorCode, message: string, cause: unknown): ProviderError {
+  return new ProviderError(code, `${message}; relayImage names another one, with sh and nc`, { cause });
 }

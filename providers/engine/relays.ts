@@ -1,6 +1,6 @@
 import type Docker from 'dockerode';
 import type { Duplex } from 'node:stream';
-import type { CallOptions } from '../contract/index.ts';
+import { type CallOptions, isProviderError } from '../contract/index.ts';
 import { LABEL } from '../shared/unit-labels.ts';
 import type { Engine } from './engine.ts';
 import { IDLE_MS } from './netns-dialer.ts';
@@ -40,16 +40,20 @@ export class Relays {
 
   /** The first address that somebody listens on. The relay stays for as long as the connection does, and a while longer. */
   async dial(key: SandboxKey, addresses: readonly string[], port: number, options: CallOptions): Promise<Duplex> {
-    const { thing, release, discard } = await this.#relays.borrow(key);
-    try {
-      const stream = await thing.relay.dial(addresses, port, options);
-      if (stream.closed) release();
-      else stream.once('close', release);
-      return stream;
-    } catch (error) {
-      release();
-      if (!thing.relay.alive) discard();
-      throw error;
+    for (let first = true; ; first = false) {
+      const { thing, release, discard } = await this.#relays.borrow(key);
+      try {
+        const stream = await thing.relay.dial(addresses, port, options);
+        if (stream.closed) release();
+        else stream.once('close', release);
+        return stream;
+      } catch (error) {
+        release();
+        const isGone = !thing.relay.alive || isProviderError(error, 'NotFound');
+        if (isGone) discard();
+        // Somebody has removed it since it was used last.
+        if (!isGone || !first || options.signal.aborted) throw error;
+      }
     }
   }
 

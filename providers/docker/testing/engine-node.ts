@@ -38,8 +38,9 @@ export class EngineNode {
   }
 
   /** A provider as a freshly started process has it. */
-  async open(config: object = {}): Promise<ContainerProvider> {
-    const opened = await provider.create(parseConfig({ socketPath: this.socket, ...config }), this.context);
+  async open(config: object = {}, context: Partial<ProviderContext> = {}): Promise<ContainerProvider> {
+    const own = { ...this.context, ...context };
+    const opened = await provider.create(parseConfig({ socketPath: this.socket, ...config }), own);
     if (opened.kind !== 'container') throw new Error('not a container provider');
     this.#opened.push(opened);
     return opened;
