@@ -59,7 +59,7 @@ function families(view: StatsView): readonly Family[] {
 }
 
 /** The UID is no label here: a pod that is going and the one that follows it under its name would be the same series. */
-export function newestOfEachName(pods: readonly PodView[]): readonly PodView[] {
+function newestOfEachName(pods: readonly PodView[]): readonly PodView[] {
   const newest = new Map<string, PodView>();
   for (const view of pods) {
     const key = `${view.pod.namespace}/${view.pod.name}`;

@@ -75,7 +75,7 @@ function volumeStats(volume: VolumeView, pod: PodView, { host }: StatsView, time
 }
 
 /** Written layers, logs and local volumes together: what an ephemeral-storage limit is about (reference 7.6). */
-export function ephemeralUsage(pod: PodView): DiskUsage | undefined {
+function ephemeralUsage(pod: PodView): DiskUsage | undefined {
   const parts: readonly (DiskUsage | undefined)[] = [
     ...pod.containers.flatMap(({ storage }) => [storage?.rootfs, storage?.logs]),
     ...pod.volumes.filter(({ local }) => local),

@@ -72,7 +72,7 @@ function totalMemory(parts: readonly (MemoryUsage | undefined)[]): MemoryUsage |
 }
 
 /** undefined when any of them is. */
-export function sum(values: readonly (number | undefined)[]): number | undefined {
+function sum(values: readonly (number | undefined)[]): number | undefined {
   let result = 0;
   for (const value of values) {
     if (value === undefined) return undefined;

@@ -18,6 +18,8 @@ const OTHER_WORDS: readonly string[] = [
   ...['Webhook', 'AlwaysAllow', 'ExtendWebSocketsToKubelet'],
   // headers of HTTP
   ...['Location', 'Allow'],
+  // parts of names and labels of metrics
+  ...['Read', 'Write', 'Bytes', 'Packets', 'Dropped', 'Errors'],
   // kinds
   ...['ConfigMap', 'Secret', 'KubeletConfiguration', 'OutriggerConfiguration'],
   // what probes are called, headers of their requests, and the codes of gRPC
