@@ -1,9 +1,9 @@
 import type { ContainerSpec } from '../../providers/contract/index.ts';
+import { findContainer } from '../model/containers.ts';
 import type { Pod, Service } from '../model/pod.ts';
 import { buildContainer } from '../spec/container.ts';
 import { composeEnv } from '../spec/env.ts';
 import type { ExecutorDeps } from './executor-deps.ts';
-import { containerOf } from './turn.ts';
 
 interface ContainerSpecInput {
   readonly pod: Pod;
@@ -19,7 +19,9 @@ export function containerSpec(
   { services, facts, settings }: Pick<ExecutorDeps, 'services' | 'facts' | 'settings'>,
   { pod, name, attempt, podIPs, imageUser }: ContainerSpecInput,
 ): ContainerSpec {
-  const container = containerOf(pod, name);
+  const found = findContainer(pod, name);
+  if (found === undefined) throw new Error(`the pod has no container ${name}`);
+  const { container, role } = found;
   const env = composeEnv({
     pod,
     container,
@@ -31,6 +33,7 @@ export function containerSpec(
   return buildContainer({
     pod,
     container,
+    role,
     attempt,
     env,
     ...(imageUser === undefined ? {} : { imageUser }),

@@ -144,7 +144,7 @@ export class Executor {
       type: 'Normal',
       reason: 'Killing',
       message: why,
-      fieldPath: containerPath(container),
+      fieldPath: containerPath(pod, container),
     });
   }
 
@@ -160,7 +160,7 @@ export class Executor {
     const names = container === UNIT ? pod.spec.containers.map(({ name }) => name) : [container];
     for (const name of names) {
       const message = `Back-off restarting failed container ${name} in pod ${formatPod(pod)}`;
-      this.#deps.events.pod(pod, { type: 'Warning', reason: 'BackOff', message, fieldPath: containerPath(name) });
+      this.#deps.events.pod(pod, { type: 'Warning', reason: 'BackOff', message, fieldPath: containerPath(pod, name) });
     }
   }
 

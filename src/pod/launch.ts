@@ -1,4 +1,5 @@
 import type { PodProvider } from '../../providers/contract/index.ts';
+import { podContainers } from '../model/containers.ts';
 import { graceSeconds, restartPolicy } from '../model/pod.ts';
 import { containerSpec } from './container-spec.ts';
 import type { ExecutorDeps } from './executor-deps.ts';
@@ -22,9 +23,9 @@ export class LaunchStep {
     const options = { signal: turn.signal };
     await this.#sandbox.attempt(turn, async () => {
       const sandbox = await this.#sandbox.resolve(turn, attempt);
-      const containers = pod.spec.containers.map(({ name }) =>
-        containerSpec(this.#deps, { pod, name, attempt, podIPs: [] }),
-      );
+      const containers = podContainers(pod)
+        .filter(({ role }) => role !== 'ephemeral')
+        .map(({ container: { name } }) => containerSpec(this.#deps, { pod, name, attempt, podIPs: [] }));
       const registryAuth = await images.auth(pod, options);
       const ending = { restartPolicy: restartPolicy(pod), graceSeconds: graceSeconds(pod) };
       const spec = { sandbox, containers, ...ending, registryAuth };
@@ -34,7 +35,7 @@ export class LaunchStep {
           type: 'Normal',
           reason: 'Created',
           message: 'Container created',
-          fieldPath: containerPath(name),
+          fieldPath: containerPath(pod, name),
         });
       }
       turn.memory = { ...turn.memory, volumes: sandbox.volumes, volumesDirty: false };

@@ -6,6 +6,7 @@ import {
   type PulledImage,
   type SandboxSpec,
 } from '../../providers/contract/index.ts';
+import { findContainer } from '../model/containers.ts';
 import { formatPod, type Pod } from '../model/pod.ts';
 import { ContainerConfigError } from '../spec/config-error.ts';
 import { isAbortError } from '../util/abort.ts';
@@ -38,12 +39,12 @@ export class StartStep {
   async pull(name: string, turn: Turn): Promise<void> {
     const pod = podOf(turn.snapshot);
     const startMs = this.#deps.clock.now();
-    const result = await this.#deps.images.ensure(pod, containerOf(pod, name), containerPath(name), {
+    const result = await this.#deps.images.ensure(pod, containerOf(pod, name), containerPath(pod, name), {
       signal: turn.signal,
     });
     turn.memory = { ...turn.memory, pullMs: turn.memory.pullMs + this.#deps.clock.now() - startMs };
     if (result.type === 'failed') {
-      this.#deps.metrics?.containerStarted('container', result.reason);
+      this.#deps.metrics?.containerStarted(metricType(pod, name), result.reason);
       this.#remember(turn, name, { reason: result.reason, message: result.message }, result.retryAtMs);
       return;
     }
@@ -59,7 +60,7 @@ export class StartStep {
       const image = this.#pulled.get(turn)?.get(name);
       const spec = this.#build(pod, name, attempt, turn, image);
       await this.#deps.limit(() => startAnew(provider, sandbox, spec, options));
-      this.#deps.metrics?.containerStarted('container');
+      this.#deps.metrics?.containerStarted(metricType(pod, name));
       this.#event(pod, name, 'Normal', 'Created', 'Container created');
       this.#event(pod, name, 'Normal', 'Started', 'Container started');
       turn.started.add(stopKey(name, attempt));
@@ -89,7 +90,7 @@ export class StartStep {
     }
     if (madeButNotStarted(error)) this.#event(pod, name, 'Normal', 'Created', 'Container created');
     const reason = waitingReason(error);
-    this.#deps.metrics?.containerStarted('container', reason);
+    this.#deps.metrics?.containerStarted(metricType(pod, name), reason);
     this.#event(pod, name, 'Warning', 'Failed', `Error: ${message}`);
     this.#remember(turn, name, { reason, message, attempt });
   }
@@ -110,8 +111,15 @@ export class StartStep {
   }
 
   #event(pod: Pod, name: string, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    this.#deps.events.pod(pod, { type, reason, message, fieldPath: containerPath(name) });
+    this.#deps.events.pod(pod, { type, reason, message, fieldPath: containerPath(pod, name) });
   }
+}
+
+/** `container_type` of the kubelet's metrics (reference 14.2); a sidecar is an init container. */
+function metricType(pod: Pod, name: string): string {
+  const role = findContainer(pod, name)?.role;
+  if (role === 'ephemeral') return 'ephemeral_container';
+  return role === 'init' || role === 'sidecar' ? 'init_container' : 'container';
 }
 
 /** What an earlier try made from what was true then (a Service came, a label changed) and never started is made anew, once. */

@@ -1,3 +1,4 @@
+import { findContainer } from '../model/containers.ts';
 import type { Container, Pod } from '../model/pod.ts';
 import { type PodMemory, withEntry } from './plan/memory.ts';
 import { nextBackoff } from './plan/restart.ts';
@@ -30,12 +31,12 @@ export function advanceBackoff(turn: Turn, container: string, finishedAtMs: numb
 }
 
 export function containerOf(pod: Pod, name: string): Container {
-  const container = pod.spec.containers.find((candidate) => candidate.name === name);
-  if (container === undefined) throw new Error(`the pod has no container ${name}`);
-  return container;
+  const found = findContainer(pod, name);
+  if (found === undefined) throw new Error(`the pod has no container ${name}`);
+  return found.container;
 }
 
-/** `involvedObject.fieldPath` of events about one container (reference 3.1). */
-export function containerPath(name: string): string {
-  return `spec.containers{${name}}`;
+/** `involvedObject.fieldPath` of events about one container (reference 3.1); one that the spec no longer has was a main one. */
+export function containerPath(pod: Pod, name: string): string {
+  return findContainer(pod, name)?.path ?? `spec.containers{${name}}`;
 }

@@ -14,7 +14,7 @@ import { EMPTY_MEMORY, type PodMemory, setBack } from './plan/memory.ts';
 import { type Snapshot, stopKey } from './plan/snapshot.ts';
 import { waitingReasons } from './plan/waiting.ts';
 import type { ProbeControl, StatusSink, VolumeSource } from './ports.ts';
-import { probeView, unhealthyContainers } from './probe-view.ts';
+import { probeView, startedContainers, unhealthyContainers } from './probe-view.ts';
 import type { Turn } from './turn.ts';
 
 /** Back-off of a whole turn whose backend or API server is away. */
@@ -183,6 +183,7 @@ export class PodWorker {
       refreshAtMs: volumes.refreshAt(this.#uid),
       changed: entry === undefined ? NONE : changedContainers(entry.pod, seen),
       unhealthy: unhealthyContainers(probes, seen),
+      started: startedContainers(probes, seen),
       maxBackoffMs,
     };
   }

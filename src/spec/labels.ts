@@ -1,4 +1,5 @@
 import type { Labels, ObservedContainer, ObservedPod, PodIdentity, PodUid } from '../../providers/contract/index.ts';
+import { podContainers } from '../model/containers.ts';
 import { type Container, type Pod, podUid } from '../model/pod.ts';
 import { fnv32a } from './fnv.ts';
 
@@ -59,7 +60,9 @@ export function containerHash({ name, image = '' }: Pick<Container, 'name' | 'im
 /** Containers whose newest incarnation was made from another definition than the spec has now. */
 export function changedContainers(pod: Pod, observed: ObservedPod | undefined): ReadonlySet<string> {
   const changed = new Set<string>();
-  for (const container of pod.spec.containers) {
+  // A plain init container is never replaced for its definition (reference 2.6).
+  for (const { container, role } of podContainers(pod)) {
+    if (role === 'init' || role === 'ephemeral') continue;
     const seen = observed?.containers.filter(({ name }) => name === container.name) ?? [];
     const newest = seen.reduce<ObservedContainer | undefined>(
       (a, b) => (a === undefined || b.attempt > a.attempt ? b : a),

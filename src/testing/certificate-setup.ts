@@ -1,7 +1,7 @@
-import type { NewRequest, RequestRef, StoredRequest } from '../kube/certificates.ts';
 import { type KeyPair, parsePair } from '../certificates/pair.ts';
 import type { CertificateRequest } from '../certificates/request.ts';
 import type { CertificateTemplate } from '../certificates/template.ts';
+import type { NewRequest, RequestRef, StoredRequest } from '../kube/certificates.ts';
 import { makeAuthority, type TestAuthority } from './certificates.ts';
 
 export const HOUR_MS = 3_600_000;

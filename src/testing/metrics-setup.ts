@@ -3,7 +3,7 @@ import { cadvisorMetrics } from '../stats/cadvisor-metrics.ts';
 import { resourceMetrics } from '../stats/resource-metrics.ts';
 import { NodeMetrics } from '../telemetry/metrics/node-metrics.ts';
 import { ProcessMetrics } from '../telemetry/metrics/process-metrics.ts';
-import { makeHostUsage, makePodUsage, makeStorage, makeView, MEASURED_MS } from './stats-setup.ts';
+import { MEASURED_MS, makeHostUsage, makePodUsage, makeStorage, makeView } from './stats-setup.ts';
 
 /** One for all tests of a file: it looks at the event loop for the rest of the process's life. */
 export function makeProcessMetrics(): ProcessMetrics {

@@ -20,6 +20,7 @@ export function snapshot(overrides: Partial<Snapshot> = {}): Snapshot {
     refreshAtMs: undefined,
     changed: new Set(),
     unhealthy: new Map(),
+    started: new Set(),
     maxBackoffMs: 300_000,
     ...overrides,
   };

@@ -1,10 +1,11 @@
-import type { ObservedContainer } from '../../../providers/contract/index.ts';
-import { type Container, isTerminalPhase, type Pod } from '../../model/pod.ts';
-import { restartsOnFailure, shouldRestart } from '../../model/restart.ts';
-import { type Action, earliest, type Plan, plan, type RestartCause } from './actions.ts';
+import { containerStatus, podContainers } from '../../model/containers.ts';
+import { isTerminalPhase, type Pod, restartPolicy } from '../../model/pod.ts';
+import { type Action, earliest, type Plan, plan } from './actions.ts';
+import { type InitPlan, planInit } from './init.ts';
+import { assessMain, endsWithIt, type Need, type StartNeed, startNeed } from './need.ts';
 import { backoffFromMs, restartAtMs } from './restart.ts';
-import { incarnations, mayRun, nextAttempt, type Snapshot, statusOf, stopKey, volumesDueAtMs } from './snapshot.ts';
-import { afterStop, type StopCause, stopContainer, stopContainers } from './stop.ts';
+import { incarnations, mayRun, type Snapshot, statusOf, volumesDueAtMs } from './snapshot.ts';
+import { afterStop, stopContainer, stopContainers } from './stop.ts';
 
 /** Dead incarnations kept per container, for lastState and `logs --previous` (reference 7.9). */
 const KEEP_DEAD = 1;
@@ -21,88 +22,12 @@ export function planContainers(snapshot: Snapshot): Plan {
   const { pod, stop, memory } = snapshot;
   if (pod === undefined || stop !== undefined || memory.admission?.type === 'rejected') return planEnd(snapshot);
   if (isTerminalPhase(statusOf(snapshot).phase)) return planEnd(snapshot);
-  const wanted = pod.spec.containers.map((container) => assess(snapshot, pod, container));
-  // A container that a probe has given up and that may not restart takes the pod along when it was the last one.
-  if (wanted.every(endsWithIt)) return planEnd(snapshot);
-  return planRun(snapshot, pod, wanted);
-}
-
-function endsWithIt(need: Need): boolean {
-  return need.type === 'done' || (need.type === 'stop' && need.cause.restart === undefined);
-}
-
-type Need =
-  | { readonly type: 'keep' }
-  /** Runs from an outdated definition, or a probe has given it up: it is stopped, and mostly started anew (reference 0.3, 4.3). */
-  | {
-      readonly type: 'stop';
-      readonly container: ObservedContainer;
-      readonly graceSeconds: number;
-      readonly cause: StopCause;
-    }
-  | { readonly type: 'done' }
-  | {
-      readonly type: 'start';
-      readonly container: string;
-      readonly attempt: number;
-      readonly last: ObservedContainer | undefined;
-    };
-
-/** What one container needs (reference 2.1, 2.2), leaving aside when. */
-function assess(snapshot: Snapshot, pod: Pod, container: Container): Need {
-  const last = incarnations(snapshot.observed, container.name)[0];
-  const { name } = container;
-  if (last === undefined) {
-    // Known to have ended before although the backend forgot it: a finished container must not run twice.
-    const ended = statusOf(snapshot).containerStatuses?.find((status) => status.name === name)?.state?.terminated;
-    if (ended && !shouldRestart(pod, container, ended.exitCode)) return { type: 'done' };
-    return { type: 'start', container: name, attempt: nextAttempt(snapshot, name), last };
-  }
-  switch (last.state.status) {
-    case 'running':
-    case 'waiting':
-    case 'unknown':
-      return (mayRun(last) ? assessRunning(snapshot, pod, container, last) : undefined) ?? { type: 'keep' };
-    case 'created':
-      return { type: 'start', container: name, attempt: last.attempt, last };
-    case 'exited':
-      if (restartCause(snapshot, last) === undefined && !shouldRestart(pod, container, last.state.exitCode))
-        return { type: 'done' };
-      return { type: 'start', container: name, attempt: nextAttempt(snapshot, name), last };
-  }
-}
-
-/** Undefined: it goes on. */
-function assessRunning(snapshot: Snapshot, pod: Pod, container: Container, last: ObservedContainer): Need | undefined {
-  const { name } = container;
-  const podGrace = pod.spec.terminationGracePeriodSeconds ?? 0;
-  const pending = snapshot.memory.stops.get(stopKey(name, last.attempt));
-  if (pending !== undefined) {
-    // What was begun goes on, also when its reason is gone meanwhile.
-    const { graceSeconds, restart } = pending;
-    return { type: 'stop', container: last, graceSeconds, cause: restart === undefined ? {} : { restart } };
-  }
-  if (snapshot.changed.has(name)) {
-    const why = `Container ${name} definition changed, will be restarted`;
-    return { type: 'stop', container: last, graceSeconds: podGrace, cause: { why, restart: { type: 'changed' } } };
-  }
-  const failure = snapshot.unhealthy.get(stopKey(name, last.attempt));
-  if (failure === undefined) return undefined;
-  const why = `Container ${name} failed ${failure.probe} probe`;
-  const restarts = restartsOnFailure(pod, container);
-  const before = incarnations(snapshot.observed, name)[1]?.state;
-  const exitBefore = before?.status === 'exited' ? { exitBeforeMs: before.finishedAt.getTime() } : {};
-  return {
-    type: 'stop',
-    container: last,
-    graceSeconds: failure.graceSeconds ?? podGrace,
-    cause: restarts ? { why: `${why}, will be restarted`, restart: { type: 'unhealthy', ...exitBefore } } : { why },
-  };
-}
-
-/** We stopped it only to start it again, whatever its policy says about exits. */
-function restartCause({ memory }: Snapshot, { name, attempt }: ObservedContainer): RestartCause | undefined {
-  return memory.stops.get(stopKey(name, attempt))?.restart;
+  const main = pod.spec.containers.map((container) => assessMain(snapshot, pod, container));
+  const init = planInit(snapshot, pod);
+  // A container that a probe has given up and that may not restart takes the pod along when it was the last one. Sidecars do not
+  // keep a pod alive (reference 2.6.7).
+  if (init.failed || main.every(endsWithIt)) return planEnd(snapshot);
+  return planRun(snapshot, pod, init, main);
 }
 
 function planEnd(snapshot: Snapshot): Plan {
@@ -119,15 +44,15 @@ function planEnd(snapshot: Snapshot): Plan {
   return afterStop(snapshot, 'removeSandbox');
 }
 
-function planRun(snapshot: Snapshot, pod: Pod, needs: readonly Need[]): Plan {
+function planRun(snapshot: Snapshot, pod: Pod, init: InitPlan, main: readonly Need[]): Plan {
   const { observed, nowMs } = snapshot;
-  if (observed?.state !== 'ready') return planSandbox(snapshot, needs);
+  if (observed?.state !== 'ready') return planSandbox(snapshot, pod, main);
   const actions: Action[] = [];
   let wakeAtMs: number | undefined;
   const refreshAtMs = volumesDueAtMs(snapshot);
   if (refreshAtMs !== undefined && nowMs >= refreshAtMs) actions.push({ type: 'refreshVolumes' });
   else wakeAtMs = refreshAtMs;
-  for (const need of needs) {
+  for (const need of [...assessEphemeral(snapshot, pod), ...init.needs, ...(init.initialized ? main : [])]) {
     if (need.type !== 'start' && need.type !== 'stop') continue;
     const step =
       need.type === 'start'
@@ -140,7 +65,18 @@ function planRun(snapshot: Snapshot, pod: Pod, needs: readonly Need[]): Plan {
   return plan(actions, wakeAtMs);
 }
 
-function planStart(snapshot: Snapshot, need: Extract<Need, { type: 'start' }>): Plan {
+/** Ephemeral containers start once, whatever becomes of them, and do not wait for the init sequence (reference 2.7). */
+function assessEphemeral(snapshot: Snapshot, pod: Pod): readonly Need[] {
+  return (pod.spec.ephemeralContainers ?? []).flatMap(({ name }) => {
+    const last = incarnations(snapshot.observed, name)[0];
+    const known = containerStatus(statusOf(snapshot), name)?.state;
+    const began = known?.running !== undefined || known?.terminated !== undefined;
+    if (last === undefined ? began : last.state.status !== 'created') return [];
+    return [startNeed(snapshot, name, last)];
+  });
+}
+
+function planStart(snapshot: Snapshot, need: StartNeed): Plan {
   const { memory, nowMs } = snapshot;
   const { container, attempt, last } = need;
   const finishedAtMs = backoffFromMs(snapshot, container);
@@ -164,7 +100,7 @@ function planStart(snapshot: Snapshot, need: Extract<Need, { type: 'start' }>): 
 }
 
 /** No sandbox that containers could join (reference 2.13). */
-function planSandbox(snapshot: Snapshot, needs: readonly Need[]): Plan {
+function planSandbox(snapshot: Snapshot, pod: Pod, needs: readonly Need[]): Plan {
   const { observed, memory, nowMs } = snapshot;
   if (memory.sandbox !== undefined && nowMs < memory.sandbox.retryAtMs) return plan([], memory.sandbox.retryAtMs);
   if (observed === undefined) return plan([{ type: 'ensureSandbox', attempt: 0, replaces: false }]);
@@ -175,7 +111,14 @@ function planSandbox(snapshot: Snapshot, needs: readonly Need[]): Plan {
   // restart does so in a new sandbox. What may not restart simply ends.
   const stops = stopContainers(snapshot);
   if (stops.actions.length > 0 || observed.containers.some(mayRun)) return plan(stops.actions, stops.wakeAtMs);
-  if (!needs.some((need) => need.type === 'start')) return planEnd(snapshot);
+  // Whatever ran once does not run again in another sandbox under the policy Never (reference 2.13).
+  const once = restartPolicy(pod) === 'Never' && observed.containers.length > 0;
+  if (once || !needs.some((need) => need.type === 'start')) return planEnd(snapshot);
+  // Init containers run again from the first one on: what is left of them would say that they are done (reference 2.6.5).
+  const purged = (pod.spec.initContainers ?? []).flatMap(({ name }) =>
+    incarnations(observed, name).map(({ attempt }) => ({ type: 'removeContainer', container: name, attempt }) as const),
+  );
+  if (purged.length > 0) return plan(purged);
   return plan([{ type: 'ensureSandbox', attempt: observed.attempt + 1, replaces: true }]);
 }
 
@@ -184,7 +127,7 @@ function planSandbox(snapshot: Snapshot, needs: readonly Need[]): Plan {
  * (oracle case 004); while a container waits or runs, the newest dead one is the one before.
  */
 function prune({ observed }: Snapshot, pod: Pod): readonly Action[] {
-  return pod.spec.containers.flatMap(({ name }) =>
+  return podContainers(pod).flatMap(({ container: { name } }) =>
     incarnations(observed, name)
       .filter(({ state }) => state.status === 'exited')
       .slice(KEEP_DEAD)

@@ -56,7 +56,8 @@ type Seen =
   | { readonly type: 'seen'; readonly need?: Need; readonly passed: boolean };
 
 function assessSidecar(snapshot: Snapshot, pod: Pod, container: Container, last: ObservedContainer): Seen {
-  const stop = (): Need | undefined => assessRunning(snapshot, pod, container, last, `Init container ${container.name}`);
+  const stop = (): Need | undefined =>
+    assessRunning(snapshot, pod, container, last, `Init container ${container.name}`);
   switch (last.state.status) {
     case 'running': {
       const need = stop();

@@ -1,4 +1,5 @@
 import type { ObservedContainer, ObservedPod, PodUid } from '../../../providers/contract/index.ts';
+import { containerStatus } from '../../model/containers.ts';
 import type { StopIntent } from '../../model/intent.ts';
 import type { Pod, PodStatus } from '../../model/pod.ts';
 import type { ProbeFailure } from '../../model/stores.ts';
@@ -20,6 +21,8 @@ export interface Snapshot {
   readonly changed: ReadonlySet<string>;
   /** Running incarnations that liveness or startup probes have given up, by `name#attempt` (reference 4.3). */
   readonly unhealthy: ReadonlyMap<string, ProbeFailure>;
+  /** Running sidecars that count as started, by `name#attempt`: their startup probe succeeded, if they have one (reference 2.6.1). */
+  readonly started: ReadonlySet<string>;
   /** Longest crash-loop delay (KubeletConfiguration crashLoopBackOff.maxContainerRestartPeriod). */
   readonly maxBackoffMs: number;
 }
@@ -46,7 +49,7 @@ export function mayRun(container: ObservedContainer): boolean {
  */
 export function nextAttempt(snapshot: Snapshot, name: string): number {
   const seen = incarnations(snapshot.observed, name)[0]?.attempt ?? -1;
-  const status = statusOf(snapshot).containerStatuses?.find((entry) => entry.name === name);
+  const status = containerStatus(statusOf(snapshot), name);
   const reported = status === undefined ? 0 : status.containerID ? status.restartCount + 1 : status.restartCount;
   return Math.max(seen + 1, reported);
 }

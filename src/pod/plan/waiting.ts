@@ -1,4 +1,6 @@
-import { formatPod, type Pod } from '../../model/pod.ts';
+import type { ContainerState } from '../../../providers/contract/index.ts';
+import { type ContainerRole, podContainers } from '../../model/containers.ts';
+import { type Container, formatPod, type Pod } from '../../model/pod.ts';
 import { shouldRestart } from '../../model/restart.ts';
 import { formatDuration } from '../../util/duration.ts';
 import type { Backoff } from './memory.ts';
@@ -15,10 +17,10 @@ export interface WaitingReason {
 export function waitingReasons(snapshot: Snapshot & { readonly pod: Pod }): ReadonlyMap<string, WaitingReason> {
   const { pod, observed, memory } = snapshot;
   const reasons = new Map<string, WaitingReason>();
-  for (const container of pod.spec.containers) {
+  for (const { container, role } of podContainers(pod)) {
     const last = incarnations(observed, container.name)[0];
     if (last !== undefined && mayRun(last)) continue;
-    if (last?.state.status === 'exited' && !shouldRestart(pod, container, last.state.exitCode)) continue;
+    if (last?.state.status === 'exited' && isOver(pod, container, role, last.state)) continue;
     const finishedAtMs = last?.state.status === 'exited' ? last.state.finishedAt.getTime() : undefined;
     const reason =
       crashLoop(snapshot, container.name, memory.backoffs.get(container.name), finishedAtMs) ??
@@ -29,6 +31,18 @@ export function waitingReasons(snapshot: Snapshot & { readonly pod: Pod }): Read
       reasons.set(container.name, { reason: reason.reason, ...(reason.message ? { message: reason.message } : {}) });
   }
   return reasons;
+}
+
+/** It ended, and will not start again. */
+function isOver(
+  pod: Pod,
+  container: Container,
+  role: ContainerRole,
+  { exitCode, oomKilled }: Extract<ContainerState, { status: 'exited' }>,
+): boolean {
+  if (role === 'ephemeral') return true;
+  if (role === 'init' && exitCode === 0 && !oomKilled) return true;
+  return !shouldRestart(pod, container, exitCode);
 }
 
 function crashLoop(
