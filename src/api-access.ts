@@ -27,6 +27,8 @@ export interface ApiAccessOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
+  /** Told of each failed try to renew the certificate. */
+  readonly renewFailed?: () => void;
   /** Waiting for a first certificate ends with it. */
   readonly signal: AbortSignal;
 }
@@ -91,6 +93,7 @@ async function rotating(
     ...(given?.type === 'inline' && { bootstrap: given.pair }),
     requests: (current) => requestApi(current === undefined ? beginClient : ownClient),
     makeRequest,
+    ...(options.renewFailed !== undefined && { renewFailed: options.renewFailed }),
     clock,
     random,
     log,

@@ -1,6 +1,6 @@
 import type { Provider, ProviderModule } from '../providers/contract/index.ts';
 import { loadProvider } from '../providers/registry.ts';
-import { openApiAccess } from './api-access.ts';
+import { type ApiAccess, type ApiAccessOptions, openApiAccess } from './api-access.ts';
 import type { Config, NodeConfig } from './config/config.ts';
 import { ApiClient } from './kube/client.ts';
 import { ServiceStore } from './kube/services.ts';
@@ -35,9 +35,9 @@ export async function runApp(config: Config, { log, setVerbosity, signal, produc
   const random = Math.random;
   using life = new ChildAbort(signal);
   const userAgent = `outrigger/${productVersion}`;
-  const access = await openApiAccess(config, { userAgent, clock, random, log, signal: life.signal });
-  const { credentials } = access;
   const processMetrics = new ProcessMetrics({ version: productVersion, kubernetesVersion: KUBERNETES_VERSION });
+  const access = await openAccess(config, processMetrics, { userAgent, clock, random, log, signal: life.signal });
+  const { credentials } = access;
   const client = new ApiClient({
     metrics: processMetrics.api,
     credentials,
@@ -84,6 +84,14 @@ export async function runApp(config: Config, { log, setVerbosity, signal, produc
     client.close();
     access.close();
   }
+}
+
+async function openAccess(config: Config, metrics: ProcessMetrics, options: ApiAccessOptions): Promise<ApiAccess> {
+  if (!config.clientCertificate.rotate) return openApiAccess(config, options);
+  let opened: ApiAccess | undefined;
+  const certificate = metrics.clientCertificate(() => opened?.certificate?.ttlSeconds());
+  opened = await openApiAccess(config, { ...options, renewFailed: () => certificate.renewFailed() });
+  return opened;
 }
 
 /** Port 0 turns it off, as the kubelet's does. */

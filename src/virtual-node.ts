@@ -143,16 +143,20 @@ export class VirtualNode {
     log.info({ pods: [...this.pods.desired.all()].length }, 'node is open for pods');
   }
 
-  #openServing(): Promise<Serving> {
+  async #openServing(): Promise<Serving> {
     const { node } = this.#options;
-    return openServing({
+    let opened: Serving | undefined;
+    const ttlSeconds = (): number | undefined => opened?.certificate?.ttlSeconds();
+    opened = await openServing({
       ...this.#options,
+      ...(node.serving.type === 'requested' && { metrics: this.metrics.servingCertificate(ttlSeconds) }),
       addresses: () => this.#agent?.addresses ?? [],
       event: (event) => {
         const uid = this.#agent?.nodeUid;
         if (uid !== undefined) this.#events.node(node.name, uid, event);
       },
     });
+    return opened;
   }
 
   #makeServer(serving: ServingSource): KubeletApi {

@@ -13,6 +13,9 @@ interface Target {
   readonly package: string;
   /** Built by `go test -c` instead of `go build`. */
   readonly test?: true;
+  /** Folder of its go.mod, beside this file, where it is not the control plane's: pins of its own. */
+  readonly module?: string;
+  readonly tags?: string;
   /** Seconds on two cores with the ones before it built, to say what to expect. */
   readonly seconds: number;
 }
@@ -27,6 +30,18 @@ const TARGETS = {
   agnhost: { package: 'k8s.io/kubernetes/test/images/agnhost', seconds: 10 },
   ginkgo: { package: 'github.com/onsi/ginkgo/v2/ginkgo', seconds: 10 },
   'e2e.test': { package: 'k8s.io/kubernetes/test/e2e', test: true, seconds: 150 },
+  'metrics-server': {
+    package: 'sigs.k8s.io/metrics-server/cmd/metrics-server',
+    module: 'monitoring/metrics-server',
+    seconds: 160,
+  },
+  promtool: {
+    package: 'github.com/prometheus/prometheus/cmd/promtool',
+    module: 'monitoring/promtool',
+    // Service discovery is most of it, and no part of a check.
+    tags: 'remove_all_sd',
+    seconds: 120,
+  },
 } as const satisfies Record<string, Target>;
 
 export type Binary = keyof typeof TARGETS;
@@ -54,7 +69,8 @@ export async function buildBinaries(names: readonly Binary[], progress: Progress
       if (todo.length === 0) return;
       const go = await findGo(progress);
       for (const [index, name] of todo.entries()) {
-        const what = `building ${name} ${KUBERNETES_VERSION} (${index + 1} of ${todo.length}, about ${TARGETS[name].seconds} s on two cores, once)`;
+        const version = 'module' in TARGETS[name] ? '' : ` ${KUBERNETES_VERSION}`;
+        const what = `building ${name}${version} (${index + 1} of ${todo.length}, about ${TARGETS[name].seconds} s on two cores, once)`;
         await progress.during(what, () => build(go, name));
       }
     },
@@ -65,9 +81,12 @@ async function build(go: string, name: Binary): Promise<void> {
   const target: Target = TARGETS[name];
   const version = 'k8s.io/component-base/version';
   const [major, minor] = KUBERNETES_VERSION.slice(1).split('.');
-  const flags = `-s -w -X ${version}.gitVersion=${KUBERNETES_VERSION} -X ${version}.gitMajor=${major} -X ${version}.gitMinor=${minor}`;
+  const stamp = `-X ${version}.gitVersion=${KUBERNETES_VERSION} -X ${version}.gitMajor=${major} -X ${version}.gitMinor=${minor}`;
+  const flags = target.module === undefined ? `-s -w ${stamp}` : '-s -w';
   const command = target.test === true ? ['test', '-c'] : ['build'];
-  await goBuild(go, [...command, '-mod=readonly', '-ldflags', flags], target.package, binaryPath(name), MODULE);
+  const tags = target.tags === undefined ? [] : ['-tags', target.tags];
+  const dir = target.module === undefined ? MODULE : join(import.meta.dirname, target.module);
+  await goBuild(go, [...command, '-mod=readonly', ...tags, '-ldflags', flags], target.package, binaryPath(name), dir);
 }
 
 /** Folder with the sources of a module that the binaries are built from. */

@@ -38,6 +38,14 @@ export interface ContainerEvent {
   readonly Actor: { readonly ID: string; readonly Attributes: Readonly<Record<string, string>> };
 }
 
+export interface ContainerStats {
+  readonly read: string;
+  /** Nanoseconds of processor time. */
+  readonly cpu_stats: { readonly cpu_usage: { readonly total_usage: number } };
+  /** Bytes. What a file page is called depends on the version of the control groups. */
+  readonly memory_stats: { readonly usage: number; readonly stats: Readonly<Record<string, number>> };
+}
+
 interface ImageDetails {
   readonly Id: string;
   readonly Config: { readonly Labels: Readonly<Record<string, string>> | null } | null;
@@ -72,6 +80,12 @@ export class DockerHttp {
   /** As `docker kill` does. */
   async killContainer(id: string, signal = 'SIGKILL'): Promise<void> {
     await this.#text('POST', `/containers/${id}/kill?signal=${signal}`);
+  }
+
+  /** One reading of what a container uses. */
+  async stats(id: string): Promise<ContainerStats> {
+    const path = `/containers/${id}/stats?stream=false&one-shot=true`;
+    return JSON.parse(await this.#text('GET', path)) as ContainerStats; // Engine API
   }
 
   /** Those with the label, or all; stopped ones too. */

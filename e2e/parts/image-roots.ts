@@ -86,7 +86,7 @@ async function copyLibraries(program: string, root: string): Promise<void> {
   }
 }
 
-const AGNHOST_TOOLS = 'curl,netcat-openbsd,iproute2,bash,dnsutils,iperf';
+const AGNHOST_TOOLS = 'curl,netcat-openbsd,iproute2,bash,dnsutils,iperf,net-tools';
 
 /** A small Debian with the tools that the suite calls, and the program. Only as root: debootstrap changes its root. */
 export async function agnhostRoot(root: string, progress: Progress): Promise<void> {

@@ -1,4 +1,6 @@
 import type {
+  CoreV1Event,
+  V1APIService,
   V1CertificateSigningRequest,
   V1ClusterRole,
   V1ClusterRoleBinding,
@@ -6,10 +8,12 @@ import type {
   V1CronJob,
   V1DaemonSet,
   V1Deployment,
+  V1EndpointSlice,
   V1Job,
   V1Lease,
   V1Namespace,
   V1Node,
+  V1Pod,
   V1ReplicaSet,
   V1Role,
   V1RoleBinding,
@@ -17,8 +21,7 @@ import type {
   V1Service,
   V1ServiceAccount,
   V1StatefulSet,
-  CoreV1Event,
-  V1Pod,
+  V2HorizontalPodAutoscaler,
 } from '@kubernetes/client-node';
 import type { Json } from '../../src/model/pod.ts';
 
@@ -28,6 +31,7 @@ export type Stored<T> = Omit<Json<T>, 'metadata'> & {
 };
 
 export interface Kinds {
+  APIService: V1APIService;
   CertificateSigningRequest: V1CertificateSigningRequest;
   ClusterRole: V1ClusterRole;
   ClusterRoleBinding: V1ClusterRoleBinding;
@@ -35,7 +39,9 @@ export interface Kinds {
   CronJob: V1CronJob;
   DaemonSet: V1DaemonSet;
   Deployment: V1Deployment;
+  EndpointSlice: V1EndpointSlice;
   Event: CoreV1Event;
+  HorizontalPodAutoscaler: V2HorizontalPodAutoscaler;
   Job: V1Job;
   Lease: V1Lease;
   Namespace: V1Namespace;
@@ -59,6 +65,7 @@ interface Resource {
 }
 
 export const RESOURCES: Record<Kind, Resource> = {
+  APIService: { apiVersion: 'apiregistration.k8s.io/v1', plural: 'apiservices', clusterWide: true },
   CertificateSigningRequest: {
     apiVersion: 'certificates.k8s.io/v1',
     plural: 'certificatesigningrequests',
@@ -70,7 +77,9 @@ export const RESOURCES: Record<Kind, Resource> = {
   CronJob: { apiVersion: 'batch/v1', plural: 'cronjobs' },
   DaemonSet: { apiVersion: 'apps/v1', plural: 'daemonsets' },
   Deployment: { apiVersion: 'apps/v1', plural: 'deployments' },
+  EndpointSlice: { apiVersion: 'discovery.k8s.io/v1', plural: 'endpointslices' },
   Event: { apiVersion: 'v1', plural: 'events' },
+  HorizontalPodAutoscaler: { apiVersion: 'autoscaling/v2', plural: 'horizontalpodautoscalers' },
   Job: { apiVersion: 'batch/v1', plural: 'jobs' },
   Lease: { apiVersion: 'coordination.k8s.io/v1', plural: 'leases' },
   Namespace: { apiVersion: 'v1', plural: 'namespaces', clusterWide: true },

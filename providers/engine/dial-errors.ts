@@ -4,7 +4,7 @@ import { ProviderError, type ProviderErrorCode } from '../contract/index.ts';
 const WORDS: Readonly<Record<string, readonly [ProviderErrorCode, string]>> = {
   ECONNREFUSED: ['ConnectionRefused', 'connect: connection refused'],
   // The target's side took the connection back while it was being made.
-  ECONNRESET: ['ConnectionRefused', 'read: connection reset by peer'],
+  ECONNRESET: ['ConnectionRefused', 'connect: connection reset by peer'],
   EPIPE: ['ConnectionRefused', 'write: broken pipe'],
   EHOSTUNREACH: ['Unreachable', 'connect: no route to host'],
   EHOSTDOWN: ['Unreachable', 'connect: host is down'],

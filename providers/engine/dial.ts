@@ -10,7 +10,7 @@ import type { SandboxPlace, SandboxPlaces } from './sandbox-places.ts';
 import { inspectContainer } from './units.ts';
 
 /** How the loopback of a pod is reached; 'auto' enters its network namespace where that is possible, and relays otherwise. */
-export type PortForwardWay = 'auto' | 'netns' | 'relay';
+type PortForwardWay = 'auto' | 'netns' | 'relay';
 
 export interface DialSettings {
   /** Absent where neither pods nor their neighbours can be reached from here: an engine on another machine. */

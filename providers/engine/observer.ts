@@ -84,7 +84,7 @@ export class Observer {
     }
     await mapLimit(owned, INSPECTS_AT_ONCE, async (info) => {
       const details = await this.#details(info, options);
-      const container = details && observedContainer(details);
+      const container = details && observedContainer(this.#cache.hadOom(info.Id) ? withOom(details) : details);
       const unit = decodeUnit(info.Labels);
       if (container !== undefined && unit !== undefined) partsOf(unit.pod).containers.push(container);
     });
@@ -128,6 +128,10 @@ export class Observer {
       throw error;
     }
   }
+}
+
+function withOom({ info, imageId }: ContainerDetails): ContainerDetails {
+  return { info: { ...info, State: { ...info.State, OOMKilled: true } }, imageId };
 }
 
 type Mutable = {

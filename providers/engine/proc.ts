@@ -29,11 +29,6 @@ export function proveProcess(pid: number, containerId: string, read: ProcReader 
   }
 }
 
-/** Whether it runs in our PID namespace under this very number, as a process of that container. */
-export async function provenPid(pid: number, containerId: string, read: ProcReader = procFs): Promise<boolean> {
-  return proveProcess(pid, containerId, read) !== undefined;
-}
-
 /** Whether the process proven earlier is still there, and not another one under its number. */
 export function isStill(proven: ProvenProcess, read: ProcReader = procFs): boolean {
   return proveProcess(proven.pid, proven.containerId, read)?.startTicks === proven.startTicks;

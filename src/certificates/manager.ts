@@ -23,7 +23,7 @@ export class NotSigned extends Error {
 export type Requests = Pick<CertificateRequestApi, 'create' | 'issued'>;
 
 /** How it goes, for logs, events and metrics. Never anything secret. */
-export interface CertificateProgress {
+interface CertificateProgress {
   /** A request was made; somebody has to approve it. */
   waiting?(request: string): void;
   /** An attempt failed, the next one comes by itself. */

@@ -136,6 +136,8 @@ export class ApiClient {
 
   /** Sends the request and waits for the head of the answer; the body of an error is read and becomes the KubeError. */
   async #open(call: ApiCall, target: Target, agent: http.Agent, watchdog: Watchdog): Promise<http.IncomingMessage> {
+    // Aborted while the credentials were read: a listener would not be told any more.
+    call.signal.throwIfAborted();
     const body = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body));
     const options: https.RequestOptions = {
       ...target.options,

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { makePod } from '../testing/builders.ts';
+import { makeObservedPod, makePod } from '../testing/builders.ts';
 import { makeAuthority, type TestAuthority } from '../testing/certificates.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { User } from './auth.ts';
@@ -352,5 +352,49 @@ describe('clients that behave badly', () => {
     );
     expect(await get('/healthz')).toMatchObject({ code: 200, body: 'ok' });
     for (const socket of silent) socket.destroy();
+  });
+});
+
+describe('requests for a stream', () => {
+  const UPGRADE = [
+    'POST /portForward/ns/p HTTP/1.1',
+    'Host: x',
+    'Connection: Upgrade',
+    'Upgrade: SPDY/3.1',
+    'X-Stream-Protocol-Version: portforward.k8s.io',
+    'Content-Length: 0',
+  ].join('\r\n');
+
+  async function upgrade(port: number, credentials: object): Promise<{ socket: TLSSocket; answer: string }> {
+    const socket = await handshake(port, credentials);
+    socket.write(`${UPGRADE}\r\n\r\n`);
+    const answer = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString())));
+    return { socket, answer };
+  }
+
+  it('are let in by the same certificates as others', async () => {
+    const { port } = await start();
+    const refused = await upgrade(port, {});
+    expect(refused.answer).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n[\s\S]*\r\n\r\nUnauthorized$/);
+    const known = await upgrade(port, admin);
+    expect(known.answer).toMatch(/^HTTP\/1\.1 404 Not Found\r\n[\s\S]*\r\n\r\npod does not exist$/);
+  });
+
+  it('end with the server, though the client says nothing', async () => {
+    const dial = { dial: () => Promise.reject(new Error('nobody asked')) };
+    const observed = { get: () => ({ pod: makeObservedPod(), at: 1 }) };
+    const { server, port } = await start({ dial, observed, findPod: () => makePod() });
+    const { socket, answer } = await upgrade(port, admin);
+    expect(answer).toMatch(/^HTTP\/1\.1 101 /);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    await server.stop();
+    await closed;
+  });
+
+  // curl asks for h2c by itself; the kubelet ignores that.
+  it('of another kind are answered as if they had not asked', async () => {
+    const { get } = await start();
+    const headers = { Connection: 'Upgrade', Upgrade: 'h2c' };
+    expect(await get('/healthz', { ...admin, headers })).toMatchObject({ code: 200, body: 'ok' });
   });
 });

@@ -7,7 +7,9 @@ import { MEASURED_MS, makeHostUsage, makePodUsage, makeStorage, makeView } from 
 
 /** One for all tests of a file: it looks at the event loop for the rest of the process's life. */
 export function makeProcessMetrics(): ProcessMetrics {
-  return new ProcessMetrics({ version: '1.2.3', kubernetesVersion: 'v1.36.3' });
+  const metrics = new ProcessMetrics({ version: '1.2.3', kubernetesVersion: 'v1.36.3' });
+  metrics.clientCertificate(() => undefined).renewFailed();
+  return metrics;
 }
 
 export function makeNodeMetrics(shared: ProcessMetrics): NodeMetrics {
@@ -52,6 +54,9 @@ export function makeUsedNodeMetrics(shared: ProcessMetrics): NodeMetrics {
   const probe = { probeType: 'Liveness', container: 'c', pod: 'p', namespace: 'ns', podUid: 'u' };
   metrics.probes.answered(probe, 'successful', 0.01);
   shared.api.requested('GET', 'api', 200, 0.01);
+  const serving = metrics.servingCertificate(() => 3_600);
+  serving.rotated(86_400);
+  serving.renewFailed();
   return metrics;
 }
 

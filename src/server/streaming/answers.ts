@@ -28,7 +28,7 @@ const REASONS: Readonly<Record<number, string>> = {
  * The whole answer, as bytes. The connection does not outlive it: the parser of HTTP has let go of a socket that asked for an
  * upgrade, and cannot be given it back.
  */
-export function renderRefusal({ code, body, headers = [] }: Refusal, now: number): string {
+function renderRefusal({ code, body, headers = [] }: Refusal, now: number): string {
   const lines = [
     `HTTP/1.1 ${code} ${REASONS[code] ?? 'Error'}`,
     ...headers.map(([name, value]) => `${name}: ${value}`),

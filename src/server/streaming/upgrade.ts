@@ -33,7 +33,7 @@ export interface StreamServerOptions extends StreamTargets {
 }
 
 /** Each function is called at a beginning, and what it returns at the end. */
-export interface StreamMetrics {
+interface StreamMetrics {
   /** Every request, let through or not. */
   began(method: string, url: string, server: 'readwrite'): () => void;
   /** What is let through, with what was agreed on. */

@@ -12,6 +12,10 @@ function types(page: string): Map<string, string> {
 const KUBELET = `
   counter   kubelet_admission_rejections_total reason
   gauge     kubelet_active_pods static
+  counter   kubelet_certificate_manager_client_expiration_renew_errors
+  gauge     kubelet_certificate_manager_client_ttl_seconds
+  histogram kubelet_certificate_manager_server_rotation_seconds
+  gauge     kubelet_certificate_manager_server_ttl_seconds
   histogram kubelet_containers_per_pod_count
   gauge     kubelet_desired_pods static
   counter   kubelet_evictions eviction_signal
@@ -44,6 +48,7 @@ const KUBELET = `
   histogram kubelet_runtime_operations_duration_seconds operation_type
   counter   kubelet_runtime_operations_errors_total operation_type
   counter   kubelet_runtime_operations_total operation_type
+  counter   kubelet_server_expiration_renew_errors
   counter   kubelet_started_containers_errors_total code container_type
   counter   kubelet_started_containers_total container_type
   counter   kubelet_started_pods_errors_total
@@ -94,6 +99,8 @@ describe('the metrics of a node', () => {
     expect(lines).toContain('outrigger_watch_age_seconds{resource="pods"} 1.5');
     expect(lines).toContain('outrigger_watch_restarts_total{resource="pods"} 2');
     expect(lines).toContain('outrigger_streams_open{subresource="exec"} 0');
+    expect(lines).toContain('kubelet_certificate_manager_server_ttl_seconds 3600');
+    expect(lines).toContain('kubelet_certificate_manager_client_ttl_seconds +Inf');
     expect(page).toContain(
       'kubelet_http_requests_total{method="GET",server_type="readwrite",path="metrics/cadvisor",long_running="false"} 1',
     );

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client';
+import { ServingCertificateMetrics } from './certificate-metrics.ts';
 import { HttpMetrics } from './http-metrics.ts';
 import { ImageMetrics } from './image-metrics.ts';
 import { PlegMetrics } from './pleg-metrics.ts';
@@ -51,6 +52,11 @@ export class NodeMetrics {
       registers,
     }).set({ node: nodeName }, 1);
     nothingYet(registers);
+  }
+
+  /** Only where the certificate of the kubelet API is asked for, as on the kubelet. */
+  servingCertificate(ttlSeconds: () => number | undefined): ServingCertificateMetrics {
+    return new ServingCertificateMetrics(this.registry, ttlSeconds);
   }
 
   /** `/metrics`. */

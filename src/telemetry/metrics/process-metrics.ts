@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { ApiMetrics } from './api-metrics.ts';
+import { ClientCertificateMetrics } from './certificate-metrics.ts';
 import type { WatchView } from './watch-metrics.ts';
 
 export interface BuildInfo {
@@ -52,6 +53,11 @@ export class ProcessMetrics {
       },
       1,
     );
+  }
+
+  /** Only where the process renews its own identity, as on the kubelet. */
+  clientCertificate(ttlSeconds: () => number | undefined): ClientCertificateMetrics {
+    return new ClientCertificateMetrics(this.#registry, ttlSeconds);
   }
 
   async main(): Promise<string> {

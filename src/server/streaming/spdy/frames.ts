@@ -9,11 +9,9 @@ const TYPE = {
   headers: 8,
 } as const;
 
-export const FLAG_FIN = 1;
+const FLAG_FIN = 1;
 /** Of all frames, control and data. */
 export const HEADER_BYTES = 8;
-/** The length field has 24 bits. */
-export const MAX_PAYLOAD = 0xff_ff_ff;
 export const MAX_CONTROL_PAYLOAD = 1 << 20;
 
 /** SYN_STREAM: stream id, associated stream id, priority, slot; then the header block. */
@@ -180,7 +178,7 @@ function control(type: number, payloadBytes: number): Buffer {
   return frame;
 }
 
-/** A stream's data goes in frames of at most MAX_PAYLOAD bytes, each after such a header. */
+/** A stream's data goes in frames of less than 16 MiB (the length has 24 bits), each after such a header. */
 export function writeDataHeader(target: Buffer, streamId: number, flags: number, payloadBytes: number): void {
   target.writeUInt32BE(streamId, 0);
   target.writeUInt32BE(flags * 0x100_0000 + payloadBytes, 4);

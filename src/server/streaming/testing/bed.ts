@@ -86,7 +86,7 @@ export class StreamBed {
   }
 }
 
-export const POD: Pod = makePod({ spec: { containers: [makeContainer(), makeContainer('term', { tty: true })] } });
+const POD: Pod = makePod({ spec: { containers: [makeContainer(), makeContainer('term', { tty: true })] } });
 
 const OBSERVED = makeObservedPod({
   containers: [

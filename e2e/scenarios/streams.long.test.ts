@@ -1,0 +1,93 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { expect } from 'vitest';
+import { type Scene, shell } from '../scene.ts';
+import { streamMatrix, streams } from '../streaming/lanes.ts';
+
+const MEGABYTES = 200;
+const CHUNK = randomBytes(1_000_000);
+const ECHO = ['nc -ll -p 9000 -e cat &', "trap 'exit 0' TERM; sleep 3600 & wait $!"].join('\n');
+
+streamMatrix('large streams', 'command', ({ test }) => {
+  test('200 MB go each way, and the memory of the node stays', async (scene, kubectl) => {
+    await scene.create('p');
+    await scene.ready('p');
+    const before = residentMegabytes(scene);
+    const child = kubectl.start(['exec', '-i', 'p', '--', 'sh', '-c', 'tee /dev/stderr | sha256sum']);
+    const [sent, back] = [createHash('sha256'), createHash('sha256')];
+    let received = 0;
+    child.stderr.on('data', (data: Buffer) => {
+      back.update(data);
+      received += data.length;
+    });
+    const stdout = child.stdout.toArray();
+    const peak = watchMemory(scene);
+    for (let count = 0; count < MEGABYTES; count++) {
+      sent.update(CHUNK);
+      if (!child.stdin.write(CHUNK)) await once(child.stdin, 'drain');
+    }
+    child.stdin.end();
+    expect(await once(child, 'close')).toEqual([0, null]);
+    const hash = sent.digest('hex');
+    expect(received).toBe(MEGABYTES * CHUNK.length);
+    expect(back.digest('hex')).toBe(hash);
+    expect(Buffer.concat((await stdout) as Buffer[]).toString()).toContain(hash); // of a pipe without encoding
+    expect(peak() - before).toBeLessThan(150);
+  });
+
+  test('400 commands, 20 at a time, leave nothing behind', async (scene, kubectl) => {
+    await scene.create('p');
+    await scene.ready('p');
+    let [next, wrong] = [0, 0];
+    const worker = async (): Promise<void> => {
+      while (next < 400) {
+        const index = next++;
+        const { stdout } = await kubectl.run(['exec', '-i', 'p', '--', 'cat'], `in ${index}`);
+        if (stdout.toString() !== `in ${index}`) wrong++;
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, worker));
+    expect(wrong).toBe(0);
+    expect(streams(scene, 'closed')).toHaveLength(400);
+  });
+});
+
+streamMatrix('many forwarded connections', 'forward', ({ test }) => {
+  test('100 at a time and 1,000 in a row over one kubectl', async (scene, kubectl) => {
+    await scene.create('p', shell(ECHO));
+    await scene.ready('p');
+    await kubectl.forward('p', 9000, async (port) => {
+      const words = Array.from({ length: 100 }, (_none, index) => `word ${index}`);
+      expect(await Promise.all(words.map((word) => echoed(port, word)))).toEqual(words);
+      for (let index = 0; index < 1_000; index++) expect(await echoed(port, `${index}`)).toBe(`${index}`);
+    });
+  });
+});
+
+async function echoed(port: number, words: string): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  await once(socket, 'connect');
+  socket.end(words);
+  const answer = (await socket.setEncoding('latin1').toArray()).join('');
+  socket.destroy();
+  return answer;
+}
+
+function residentMegabytes({ outrigger }: Scene): number {
+  const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${outrigger.pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) / 1024;
+}
+
+/** The highest so far. */
+function watchMemory(scene: Scene): () => number {
+  let peak = 0;
+  const timer = setInterval(() => {
+    peak = Math.max(peak, residentMegabytes(scene));
+  }, 100);
+  return () => {
+    clearInterval(timer);
+    return peak;
+  };
+}
