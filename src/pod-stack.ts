@@ -2,6 +2,7 @@ import PQueue from 'p-queue';
 import type { ContainerSpec, PodPlanSpec, PodUid, Provider } from '../providers/contract/index.ts';
 import type { Config } from './config/config.ts';
 import { ImagePuller } from './images/puller.ts';
+import { ClaimApi } from './kube/claims.ts';
 import type { ApiClient } from './kube/client.ts';
 import type { EventRecorder } from './kube/events.ts';
 import { ObjectCache } from './kube/objects.ts';
@@ -9,6 +10,7 @@ import { PodApi, watchPods } from './kube/pods.ts';
 import type { Reflector } from './kube/reflector.ts';
 import type { ServiceStore } from './kube/services.ts';
 import { TokenApi } from './kube/tokens.ts';
+import { TrustBundleApi } from './kube/trust-bundles.ts';
 import type { Rejection } from './model/intent.ts';
 import { type Container, graceSeconds, type Pod, restartPolicy } from './model/pod.ts';
 import type { NodeFacts } from './model/stores.ts';
@@ -17,15 +19,18 @@ import { admit } from './pod/admit.ts';
 import { DesiredPods } from './pod/desired.ts';
 import { Executor } from './pod/execute.ts';
 import type { ExecutorDeps } from './pod/executor-deps.ts';
+import { Hooks } from './pod/hooks.ts';
 import { planContainers } from './pod/plan/containers.ts';
 import { planUnit } from './pod/plan/unit.ts';
 import { Workers } from './pod/workers.ts';
+import { HookRunner } from './probes/hook-runner.ts';
 import { Prober } from './probes/prober.ts';
 import { ContainerConfigError } from './spec/config-error.ts';
 import { buildContainer } from './spec/container.ts';
 import { podDns } from './spec/dns.ts';
 import { buildSandbox } from './spec/sandbox.ts';
 import { firstUnsupported } from './spec/unsupported.ts';
+import { firstUnreadableEnvFile } from './spec/unsupported-env.ts';
 import { firstUnaskableProbe } from './spec/unsupported-probe.ts';
 import { StatusWriter } from './status/writer.ts';
 import type { Logger } from './telemetry/logger.ts';
@@ -83,7 +88,14 @@ export class PodStack {
       log,
       signal,
     });
-    const deps = this.#executorDeps(probes);
+    const runner = new HookRunner({
+      ...(provider.exec === undefined ? {} : { exec: provider.exec }),
+      ...(provider.dial === undefined ? {} : { dial: provider.dial }),
+      events: options.events,
+      clock,
+    });
+    const hooks = new Hooks({ runner, events: options.events, notify, clock, log, signal });
+    const deps = this.#executorDeps(probes, hooks);
     const executor = new Executor(deps);
     this.workers = new Workers({
       desired: this.desired,
@@ -94,6 +106,7 @@ export class PodStack {
       status: this.writer,
       volumes: deps.volumes,
       probes,
+      hooks,
       metrics: metrics.pods,
       facts,
       maxBackoffMs: options.config.maxRestartBackoffMs,
@@ -159,7 +172,7 @@ export class PodStack {
     this.desired.put(pod);
   }
 
-  #executorDeps(probes: Prober): ExecutorDeps {
+  #executorDeps(probes: Prober, hooks: Hooks): ExecutorDeps {
     const { provider, client, clock, random, log, signal, events, services, facts, config } = this.#options;
     const objects = new ObjectCache({
       client,
@@ -173,12 +186,22 @@ export class PodStack {
       },
     });
     const tokens = new TokenApi(client);
+    const secret = (uid: PodUid, namespace: string, name: string, call: { readonly signal: AbortSignal }) => {
+      objects.acquire(uid, 'Secret', namespace, name);
+      return objects.get('Secret', namespace, name, call);
+    };
+    const configMap = (uid: PodUid, namespace: string, name: string, call: { readonly signal: AbortSignal }) => {
+      objects.acquire(uid, 'ConfigMap', namespace, name);
+      return objects.get('ConfigMap', namespace, name, call);
+    };
     return {
       provider,
       events,
       status: this.writer,
       services,
+      objects: { configMap, secret },
       probes,
+      hooks,
       metrics: this.#options.metrics.pods,
       facts,
       volumes: new Volumes({
@@ -187,19 +210,17 @@ export class PodStack {
         log,
         requestToken: ({ pod, serviceAccount, audiences, expirationSeconds }, { signal: call }) =>
           tokens.request(pod, serviceAccount, { audiences, expirationSeconds, signal: call }),
-        configMap: (uid, namespace, name, call) => {
-          objects.acquire(uid, 'ConfigMap', namespace, name);
-          return objects.get('ConfigMap', namespace, name, call);
-        },
+        configMap,
+        secret,
         releasePod: (uid) => objects.releasePod(uid),
-        allocatableMemoryBytes: () => facts()?.allocatable.memoryBytes,
+        trustBundles: (call) => new TrustBundleApi(client, call.signal),
+        claims: (call) => new ClaimApi(client, call.signal),
+        allocatable: () => facts()?.allocatable,
+        seenMs: (uid) => this.desired.seenMs(uid),
       }),
       images: new ImagePuller({
         ...(provider.kind === 'container' ? { images: provider.images } : {}),
-        secret: (uid, namespace, name, call) => {
-          objects.acquire(uid, 'Secret', namespace, name);
-          return objects.get('Secret', namespace, name, call);
-        },
+        secret,
         events,
         clock,
         log,
@@ -226,7 +247,10 @@ export class PodStack {
     // The workers open only after the node is known (virtual-node.ts).
     if (node === undefined) throw new Error('a pod was to be admitted before the node is known');
     const facets = { exec: provider.exec !== undefined, dial: provider.dial !== undefined };
-    const unsupported = firstUnsupported(pod, provider.traits) ?? firstUnaskableProbe(pod, facets);
+    const unsupported =
+      firstUnsupported(pod, provider.traits) ??
+      firstUnaskableProbe(pod, facets) ??
+      firstUnreadableEnvFile(pod, provider.readVolumeFile !== undefined);
     const violations = unsupported === undefined ? provider.validate(this.#outline(pod, node)) : [];
     return admit({ pod, others, facts: node, violations, ...(unsupported === undefined ? {} : { unsupported }) });
   }

@@ -1,8 +1,9 @@
-import type { ContainerSpec } from '../../providers/contract/index.ts';
+import type { CallOptions, ContainerSpec } from '../../providers/contract/index.ts';
 import { findContainer } from '../model/containers.ts';
 import type { Pod, Service } from '../model/pod.ts';
 import { buildContainer } from '../spec/container.ts';
 import { composeEnv } from '../spec/env.ts';
+import { readEnvObjects } from './env-objects.ts';
 import type { ExecutorDeps } from './executor-deps.ts';
 
 interface ContainerSpecInput {
@@ -14,11 +15,14 @@ interface ContainerSpecInput {
   readonly imageUser?: string;
 }
 
+type SpecDeps = Pick<ExecutorDeps, 'services' | 'facts' | 'settings' | 'objects' | 'provider'>;
+
 /** Specification of one incarnation, from the pod and what the node knows now. Throws ContainerConfigError. */
-export function containerSpec(
-  { services, facts, settings }: Pick<ExecutorDeps, 'services' | 'facts' | 'settings'>,
+export async function containerSpec(
+  { services, facts, settings, objects, provider }: SpecDeps,
   { pod, name, attempt, podIPs, imageUser }: ContainerSpecInput,
-): ContainerSpec {
+  options: CallOptions,
+): Promise<ContainerSpec> {
   const found = findContainer(pod, name);
   if (found === undefined) throw new Error(`the pod has no container ${name}`);
   const { container, role } = found;
@@ -28,6 +32,8 @@ export function containerSpec(
     services: visibleServices(services, pod.metadata.namespace),
     hostIPs: facts()?.hostIPs ?? [],
     podIPs,
+    allocatable: facts()?.allocatable,
+    objects: await readEnvObjects(pod, container, { objects, provider }, options),
   });
   const { podPidsLimit } = settings;
   return buildContainer({

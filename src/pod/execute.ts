@@ -1,4 +1,5 @@
 import { type ContainerProvider, isProviderError, type PodProvider } from '../../providers/contract/index.ts';
+import { findContainer } from '../model/containers.ts';
 import { formatPod, type Pod } from '../model/pod.ts';
 import { assertNever } from '../util/assert-never.ts';
 import type { ExecutorDeps } from './executor-deps.ts';
@@ -40,6 +41,8 @@ export class Executor {
         return this.#start.start(this.#containers(), action, turn);
       case 'stopContainer':
         return this.#stopContainer(action, turn);
+      case 'beginStop':
+        return this.#beginStop(action, turn);
       case 'removeContainer': {
         const ref = { podUid: uid, container: action.container, attempt: action.attempt };
         return this.#drive(() => this.#containers().removeContainer(ref, options));
@@ -74,6 +77,7 @@ export class Executor {
         volumes.forget(uid);
         this.#deps.images.forget(uid);
         this.#deps.probes.forget(uid);
+        this.#deps.hooks.forget(uid);
         this.#deps.forget(uid);
         turn.forgotten = true;
         return;
@@ -104,25 +108,61 @@ export class Executor {
     }
   }
 
+  /** The Killing event comes first, then the hook (reference 2.10). */
+  #beginStop(action: Extract<Action, { type: 'beginStop' }>, turn: Turn): void {
+    const { container: name, attempt, graceSeconds, preStop, why, restart } = action;
+    const { pod, observed } = turn.snapshot;
+    this.#killing(name, pod, why);
+    this.#rememberPostStart(name, attempt, turn);
+    const container = pod && findContainer(pod, name)?.container;
+    if (preStop && pod !== undefined && container !== undefined) {
+      const podIPs = observed?.ips ?? [];
+      this.#deps.hooks.begin({ kind: 'preStop', pod, container, attempt, podIPs, seconds: graceSeconds });
+    }
+    const deadlineMs = this.#deps.clock.now() + graceSeconds * 1000;
+    const stop = { deadlineMs, graceSeconds, held: true as const, ...(restart === undefined ? {} : { restart }) };
+    turn.memory = { ...turn.memory, stops: withEntry(turn.memory.stops, stopKey(name, attempt), stop) };
+  }
+
   async #stopContainer({ container, attempt, graceSeconds, why, restart }: StopAction, turn: Turn): Promise<void> {
     const { snapshot, signal } = turn;
     const nowMs = this.#deps.clock.now();
     const key = stopKey(container, attempt);
     const pending = turn.memory.stops.get(key);
     const ref = { podUid: snapshot.uid, container, attempt };
-    if (pending === undefined) this.#killing(container, snapshot.pod, why);
+    if (pending === undefined) {
+      this.#killing(container, snapshot.pod, why);
+      this.#rememberPostStart(container, attempt, turn);
+    }
     // A stop that is hurried (plan/stop.ts) gets an earlier deadline; the stop signal is not sent a second time.
-    if (pending === undefined || graceSeconds === 0) {
+    if (pending === undefined || pending.held || graceSeconds === 0) {
       await this.#drive(() => this.#containers().stopContainer(ref, { graceSeconds }, { signal }));
     }
-    const deadlineMs = Math.min(pending?.deadlineMs ?? Number.POSITIVE_INFINITY, nowMs + graceSeconds * 1000);
+    const asked = pending === undefined || pending.held ? Number.POSITIVE_INFINITY : pending.deadlineMs;
+    const deadlineMs = Math.min(asked, nowMs + graceSeconds * 1000);
+    const cause = restart ?? pending?.restart;
     const stop = {
+      // The grace period as a whole; what was left of it decides about the kill.
       deadlineMs,
-      graceSeconds,
+      graceSeconds: pending?.held ? pending.graceSeconds : graceSeconds,
       ...(graceSeconds === 0 ? { killedAtMs: nowMs } : {}),
-      ...(restart === undefined ? {} : { restart }),
+      ...(cause === undefined ? {} : { restart: cause }),
     };
     turn.memory = { ...turn.memory, stops: withEntry(turn.memory.stops, key, stop) };
+  }
+
+  /** A container that is stopped because its hook failed has not started: its status says so from now on. */
+  #rememberPostStart(name: string, attempt: number, turn: Turn): void {
+    const hook = turn.snapshot.hooks.get(stopKey(name, attempt));
+    if (hook?.postStart !== 'failed' || turn.snapshot.stop !== undefined) return;
+    const failure = {
+      attempt,
+      reason: 'PostStartHookError',
+      message: hook.message ?? '',
+      failures: 1,
+      retryAtMs: this.#deps.clock.now(),
+    };
+    turn.memory = { ...turn.memory, starts: withEntry(turn.memory.starts, name, failure) };
   }
 
   async #stopPod({ graceSeconds, why, restart }: Extract<Action, { type: 'stopPod' }>, turn: Turn): Promise<void> {

@@ -2,8 +2,17 @@ import type { PodUid, Provider } from '../../providers/contract/index.ts';
 import type { NodeFacts } from '../model/stores.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Clock } from '../util/clock.ts';
+import type { ObjectSource } from './env-objects.ts';
 import type { PodObserver } from './milestones.ts';
-import type { EventSink, ImageSource, ProbeControl, ServiceSource, StatusSink, VolumeSource } from './ports.ts';
+import type {
+  EventSink,
+  HookControl,
+  ImageSource,
+  ProbeControl,
+  ServiceSource,
+  StatusSink,
+  VolumeSource,
+} from './ports.ts';
 
 export interface ExecutorDeps {
   readonly provider: Provider;
@@ -12,7 +21,10 @@ export interface ExecutorDeps {
   readonly volumes: VolumeSource;
   readonly images: ImageSource & { forget(uid: PodUid): void };
   readonly services: ServiceSource;
+  /** For environment variables. */
+  readonly objects: ObjectSource;
   readonly probes: Pick<ProbeControl, 'forget'>;
+  readonly hooks: Pick<HookControl, 'begin' | 'forget'>;
   readonly metrics?: PodObserver;
   readonly facts: () => NodeFacts | undefined;
   readonly settings: PodSettings;

@@ -23,9 +23,11 @@ export class LaunchStep {
     const options = { signal: turn.signal };
     await this.#sandbox.attempt(turn, async () => {
       const sandbox = await this.#sandbox.resolve(turn, attempt);
-      const containers = podContainers(pod)
-        .filter(({ role }) => role !== 'ephemeral')
-        .map(({ container: { name } }) => containerSpec(this.#deps, { pod, name, attempt, podIPs: [] }));
+      const containers = await Promise.all(
+        podContainers(pod)
+          .filter(({ role }) => role !== 'ephemeral')
+          .map(({ container: { name } }) => containerSpec(this.#deps, { pod, name, attempt, podIPs: [] }, options)),
+      );
       const registryAuth = await images.auth(pod, options);
       const ending = { restartPolicy: restartPolicy(pod), graceSeconds: graceSeconds(pod) };
       const spec = { sandbox, containers, ...ending, registryAuth };

@@ -1,6 +1,7 @@
 import type { ObservedPod, PodUid, PulledImage, RegistryAuth, VolumeSpec } from '../../providers/contract/index.ts';
 import type { Container, Pod, PodStatus, Service } from '../model/pod.ts';
 import type { ProbeStore } from '../model/stores.ts';
+import type { HookStates } from './plan/snapshot.ts';
 
 /** What a worker asks of others. app.ts hands the implementations over (architecture.md, section 2). */
 
@@ -32,10 +33,28 @@ export interface StatusSink {
 export class VolumeError extends Error {
   override readonly name = 'VolumeError';
   readonly volume: string;
-  constructor(volume: string, message: string, options?: ErrorOptions) {
-    super(message, options);
+  /** Failures of other volumes of the same pod, found in the same try: each is told by an event of its own. */
+  readonly others: readonly VolumeError[];
+  readonly #told: string | undefined;
+
+  constructor(volume: string, message: string, options: VolumeErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.volume = volume;
+    this.others = options.others ?? [];
+    this.#told = options.told;
   }
+
+  /** Text of the FailedMount event. */
+  get told(): string {
+    return this.#told ?? `MountVolume.SetUp failed for volume "${this.volume}" : ${this.message}`;
+  }
+}
+
+interface VolumeErrorOptions {
+  readonly cause?: unknown;
+  readonly others?: readonly VolumeError[];
+  /** Where the event has another form than that of a mount that failed. */
+  readonly told?: string;
 }
 
 export interface VolumeSource {
@@ -70,6 +89,30 @@ export interface ImageSource {
   ): Promise<PullResult>;
   /** Credentials for the pod's images, for a backend that pulls by itself. */
   auth(pod: Pod, options: { readonly signal: AbortSignal }): Promise<readonly RegistryAuth[]>;
+}
+
+/** Hooks of containers (reference 2.11). They run beside the turns of the pod; the end of one asks for another turn. */
+export interface HookControl {
+  /** What has begun, by `name#attempt`. */
+  states(uid: PodUid): ReadonlyMap<string, HookStates>;
+  /** Begins unless it has begun already. `seconds` is the time that it has; absent: no limit. */
+  begin(hook: HookRequest): void;
+  /** Ends what runs and forgets the pod. */
+  forget(uid: PodUid): void;
+}
+
+/** Runs one hook to its end. Rejects with the words of the container's status where it fails (reference 2.11). */
+export interface HookRunner {
+  run(hook: HookRequest, options: { readonly signal: AbortSignal }): Promise<void>;
+}
+
+export interface HookRequest {
+  readonly kind: 'postStart' | 'preStop';
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly attempt: number;
+  readonly podIPs: readonly string[];
+  readonly seconds?: number;
 }
 
 export interface ServiceSource {

@@ -1,7 +1,7 @@
 import type { ObservedPod, PodUid } from '../../providers/contract/index.ts';
 import type { ProbeFailure, ProbeStore } from '../model/stores.ts';
 import type { ProbeView } from '../status/containers.ts';
-import { mayRun, stopKey } from './plan/snapshot.ts';
+import { type HookStates, mayRun, stopKey } from './plan/snapshot.ts';
 
 /** What the status wants to know of one pod's probes. */
 export function probeView(probes: ProbeStore, uid: PodUid): ProbeView {
@@ -34,4 +34,19 @@ export function startedContainers(probes: ProbeStore, observed: ObservedPod | un
       started.add(stopKey(name, attempt));
   }
   return started;
+}
+
+/**
+ * The pod as its status shows it: the kubelet does not look at a container before its hook after the start is done (reference 2.11).
+ */
+export function withoutStarting(
+  observed: ObservedPod | undefined,
+  hooks: ReadonlyMap<string, HookStates>,
+): ObservedPod | undefined {
+  if (observed === undefined || hooks.size === 0) return observed;
+  const containers = observed.containers.filter(
+    ({ name, attempt, state }) =>
+      state.status !== 'running' || hooks.get(stopKey(name, attempt))?.postStart !== 'running',
+  );
+  return containers.length === observed.containers.length ? observed : { ...observed, containers };
 }

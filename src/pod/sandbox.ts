@@ -172,8 +172,8 @@ export class SandboxStep {
   }
 
   #failedMount(pod: Pod, error: VolumeError): void {
-    const message = `MountVolume.SetUp failed for volume "${error.volume}" : ${error.message}`;
-    this.#deps.events.pod(pod, { type: 'Warning', reason: 'FailedMount', message });
+    for (const { told } of [error, ...error.others])
+      this.#deps.events.pod(pod, { type: 'Warning', reason: 'FailedMount', message: told });
   }
 }
 

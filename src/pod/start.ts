@@ -58,12 +58,13 @@ export class StartStep {
     try {
       const sandbox = await this.#sandbox.current(turn);
       const image = this.#pulled.get(turn)?.get(name);
-      const spec = this.#build(pod, name, attempt, turn, image);
+      const spec = await this.#build(pod, name, attempt, turn, image);
       await this.#deps.limit(() => startAnew(provider, sandbox, spec, options));
       this.#deps.metrics?.containerStarted(metricType(pod, name));
       this.#event(pod, name, 'Normal', 'Created', 'Container created');
       this.#event(pod, name, 'Normal', 'Started', 'Container started');
       turn.started.add(stopKey(name, attempt));
+      this.#postStart(pod, name, attempt, turn);
       turn.memory = { ...turn.memory, starts: withEntry(turn.memory.starts, name, undefined) };
     } catch (error: unknown) {
       if (isAbortError(error, turn.signal) || isOutage(error)) throw error;
@@ -72,10 +73,18 @@ export class StartStep {
     advanceBackoff(turn, name, backoffFromMs(turn.snapshot, name), this.#deps.clock.now());
   }
 
-  #build(pod: Pod, name: string, attempt: number, turn: Turn, image: PulledImage | undefined): ContainerSpec {
+  #postStart(pod: Pod, name: string, attempt: number, turn: Turn): void {
+    const container = containerOf(pod, name);
+    if (container.lifecycle?.postStart === undefined) return;
+    const podIPs = turn.snapshot.observed?.ips ?? [];
+    this.#deps.hooks.begin({ kind: 'postStart', pod, container, attempt, podIPs });
+  }
+
+  #build(pod: Pod, name: string, attempt: number, turn: Turn, image: PulledImage | undefined): Promise<ContainerSpec> {
     const podIPs = turn.snapshot.observed?.ips ?? [];
     const imageUser = image?.user;
-    return containerSpec(this.#deps, { pod, name, attempt, podIPs, ...(imageUser === undefined ? {} : { imageUser }) });
+    const input = { pod, name, attempt, podIPs, ...(imageUser === undefined ? {} : { imageUser }) };
+    return containerSpec(this.#deps, input, { signal: turn.signal });
   }
 
   #failed(pod: Pod, name: string, attempt: number, error: unknown, turn: Turn): void {

@@ -13,8 +13,8 @@ import type { Action, Plan } from './plan/actions.ts';
 import { EMPTY_MEMORY, type PodMemory, setBack } from './plan/memory.ts';
 import { type Snapshot, stopKey } from './plan/snapshot.ts';
 import { waitingReasons } from './plan/waiting.ts';
-import type { ProbeControl, StatusSink, VolumeSource } from './ports.ts';
-import { probeView, startedContainers, unhealthyContainers } from './probe-view.ts';
+import type { HookControl, ProbeControl, StatusSink, VolumeSource } from './ports.ts';
+import { probeView, startedContainers, unhealthyContainers, withoutStarting } from './probe-view.ts';
 import type { Turn } from './turn.ts';
 
 /** Back-off of a whole turn whose backend or API server is away. */
@@ -36,6 +36,7 @@ export interface WorkerDeps {
   readonly status: StatusSink;
   readonly volumes: Pick<VolumeSource, 'refreshAt'>;
   readonly probes: ProbeControl;
+  readonly hooks: Pick<HookControl, 'states'>;
   readonly facts: () => NodeFacts | undefined;
   readonly maxBackoffMs: number;
   readonly metrics?: PodObserver;
@@ -169,7 +170,7 @@ export class PodWorker {
   }
 
   #snapshot(): Snapshot {
-    const { desired, observed, volumes, probes, maxBackoffMs } = this.#deps;
+    const { desired, observed, volumes, probes, hooks, maxBackoffMs } = this.#deps;
     const nowMs = this.#now();
     const entry = desired.get(this.#uid);
     const seen = observed.get(this.#uid)?.pod;
@@ -184,6 +185,7 @@ export class PodWorker {
       changed: entry === undefined ? NONE : changedContainers(entry.pod, seen),
       unhealthy: unhealthyContainers(probes, seen),
       started: startedContainers(probes, seen),
+      hooks: hooks.states(this.#uid),
       maxBackoffMs,
     };
   }
@@ -199,10 +201,10 @@ export class PodWorker {
     if (next.actions.some((action) => startsAfterKill(snapshot, action))) return;
     const { probes } = this.#deps;
     const admission = this.#memory.admission?.type;
-    if (admission !== 'rejected') probes.observe(pod, snapshot.observed);
-    const status = this.#submit({ ...snapshot, pod }, next.finished === true);
-    if (admission === 'accepted')
-      probes.sync({ pod, observed: snapshot.observed, status, stopping: stop !== undefined });
+    const observed = withoutStarting(snapshot.observed, snapshot.hooks);
+    if (admission !== 'rejected') probes.observe(pod, observed);
+    const status = this.#submit({ ...snapshot, pod, observed }, next.finished === true);
+    if (admission === 'accepted') probes.sync({ pod, observed, status, stopping: stop !== undefined });
   }
 
   #submit(snapshot: Snapshot & { readonly pod: Pod }, finished: boolean): PodStatus {

@@ -15,12 +15,15 @@ import { type Pod, type PodStatus, podUid } from '../model/pod.ts';
 import type { NodeFacts } from '../model/stores.ts';
 import { Pleg } from '../pleg/pleg.ts';
 import { DesiredPods } from '../pod/desired.ts';
+import type { ObjectSource } from '../pod/env-objects.ts';
 import { Executor } from '../pod/execute.ts';
 import type { ExecutorDeps } from '../pod/executor-deps.ts';
+import { Hooks } from '../pod/hooks.ts';
 import { planContainers } from '../pod/plan/containers.ts';
 import { planUnit } from '../pod/plan/unit.ts';
-import type { ImageSource, StatusSink, VolumeSource } from '../pod/ports.ts';
+import type { ImageSource, PodEvent, StatusSink, VolumeSource } from '../pod/ports.ts';
 import { Workers } from '../pod/workers.ts';
+import { HookRunner } from '../probes/hook-runner.ts';
 import { makeNodeFacts } from './builders.ts';
 import { FakeClock, settle } from './fake-clock.ts';
 import { FakeProbes } from './fake-probes.ts';
@@ -31,6 +34,8 @@ export interface HarnessOptions {
   readonly kind?: 'container' | 'pod';
   readonly admit?: (pod: Pod, others: readonly Pod[]) => Rejection | undefined;
   readonly refreshNode?: () => Promise<void>;
+  /** ConfigMaps and Secrets for variables; none by default. */
+  readonly objects?: ObjectSource;
   readonly volumes?: (pod: Pod) => readonly VolumeSpec[];
   /** The backend cannot change the files of a live pod. */
   readonly fixedContent?: boolean;
@@ -172,14 +177,26 @@ export class Harness {
       refreshAt: () => undefined,
       forget: () => undefined,
     };
+    const events = {
+      pod: (_: Pod, event: PodEvent): void => void this.events.push(`${event.reason}: ${event.message}`),
+    };
+    const runner = new HookRunner({
+      ...(provider.exec === undefined ? {} : { exec: provider.exec }),
+      ...(provider.dial === undefined ? {} : { dial: provider.dial }),
+      events,
+      clock,
+    });
+    const hooks = new Hooks({ runner, events, notify, clock, log, signal: stop.signal });
     const deps: ExecutorDeps = {
       provider,
-      events: { pod: (_, event) => this.events.push(`${event.reason}: ${event.message}`) },
+      events,
       status: this.#statusSink(desired),
       volumes,
       images: this.#images(provider),
       services: { forNamespace: () => [] },
+      objects: this.#options.objects ?? { configMap: async () => undefined, secret: async () => undefined },
       probes: this.probes,
+      hooks,
       facts: () => this.facts,
       settings: { clusterDns: ['10.96.0.10'], clusterDomain: 'cluster.local', maxRestartBackoffMs: 300_000 },
       limit: (call) => call(),
@@ -198,6 +215,7 @@ export class Harness {
       status: deps.status,
       volumes,
       probes: this.probes,
+      hooks,
       facts: deps.facts,
       maxBackoffMs: 300_000,
       admit: this.#options.admit ?? (() => undefined),

@@ -21,6 +21,7 @@ export function snapshot(overrides: Partial<Snapshot> = {}): Snapshot {
     changed: new Set(),
     unhealthy: new Map(),
     started: new Set(),
+    hooks: new Map(),
     maxBackoffMs: 300_000,
     ...overrides,
   };
@@ -36,6 +37,8 @@ export function actions(overrides: Partial<Snapshot> = {}): string[] {
         return `start ${action.container}#${action.attempt}`;
       case 'stopContainer':
         return `stop ${action.container}#${action.attempt} ${action.graceSeconds}s`;
+      case 'beginStop':
+        return `begin stop ${action.container}#${action.attempt} ${action.graceSeconds}s${action.preStop ? ' hook' : ''}`;
       case 'removeContainer':
         return `remove ${action.container}#${action.attempt}`;
       case 'ensureSandbox':

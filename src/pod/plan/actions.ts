@@ -4,6 +4,8 @@ export type ContainerAction =
   | { readonly type: 'pullImage'; readonly container: string }
   | { readonly type: 'startContainer'; readonly container: string; readonly attempt: number }
   | StopAction
+  /** The stop begins, its signal comes later: the hook runs first, or others stop first. */
+  | (Omit<StopAction, 'type'> & { readonly type: 'beginStop'; readonly preStop: boolean })
   | { readonly type: 'removeContainer'; readonly container: string; readonly attempt: number }
   | { readonly type: 'stopSandbox' }
   | { readonly type: 'removeSandbox' };

@@ -1,10 +1,10 @@
-import { containerStatus, podContainers } from '../../model/containers.ts';
+import { containerStatus, findContainer, podContainers } from '../../model/containers.ts';
 import { isTerminalPhase, type Pod, restartPolicy } from '../../model/pod.ts';
 import { type Action, earliest, type Plan, plan } from './actions.ts';
 import { type InitPlan, planInit } from './init.ts';
 import { assessMain, endsWithIt, type Need, type StartNeed, startNeed } from './need.ts';
 import { backoffFromMs, restartAtMs } from './restart.ts';
-import { incarnations, mayRun, type Snapshot, statusOf, volumesDueAtMs } from './snapshot.ts';
+import { incarnations, mayRun, type Snapshot, statusOf, stopKey, volumesDueAtMs } from './snapshot.ts';
 import { afterStop, stopContainer, stopContainers } from './stop.ts';
 
 /** Dead incarnations kept per container, for lastState and `logs --previous` (reference 7.9). */
@@ -52,6 +52,8 @@ function planRun(snapshot: Snapshot, pod: Pod, init: InitPlan, main: readonly Ne
   const refreshAtMs = volumesDueAtMs(snapshot);
   if (refreshAtMs !== undefined && nowMs >= refreshAtMs) actions.push({ type: 'refreshVolumes' });
   else wakeAtMs = refreshAtMs;
+  // The kubelet waits for the hook after a start before it does anything else about the pod.
+  if (inPostStart(snapshot)) return plan(actions, wakeAtMs);
   for (const need of [...assessEphemeral(snapshot, pod), ...init.needs, ...(init.initialized ? main : [])]) {
     if (need.type !== 'start' && need.type !== 'stop') continue;
     const step =
@@ -60,9 +62,24 @@ function planRun(snapshot: Snapshot, pod: Pod, init: InitPlan, main: readonly Ne
         : stopContainer(snapshot, need.container, need.graceSeconds, need.cause);
     actions.push(...step.actions);
     wakeAtMs = earliest(wakeAtMs, step.wakeAtMs);
+    // Those after it start when its hook is done.
+    if (need.type === 'start' && step.actions.some(isStart) && hasPostStart(pod, need.container)) break;
   }
   actions.push(...prune(snapshot, pod));
   return plan(actions, wakeAtMs);
+}
+
+function isStart({ type }: Action): boolean {
+  return type === 'startContainer';
+}
+
+function hasPostStart(pod: Pod, name: string): boolean {
+  return findContainer(pod, name)?.container.lifecycle?.postStart !== undefined;
+}
+
+function inPostStart({ observed, hooks }: Snapshot): boolean {
+  const running = (observed?.containers ?? []).filter(mayRun);
+  return running.some(({ name, attempt }) => hooks.get(stopKey(name, attempt))?.postStart === 'running');
 }
 
 /** Ephemeral containers start once, whatever becomes of them, and do not wait for the init sequence (reference 2.7). */

@@ -62,6 +62,8 @@ export interface PendingStop {
   /** When the kill was asked for. */
   readonly killedAtMs?: number;
   readonly restart?: RestartCause;
+  /** The stop signal is not sent yet: a hook runs, or others have to stop first. Both are part of the grace period (reference 2.10). */
+  readonly held?: true;
 }
 
 export const EMPTY_MEMORY: PodMemory = {

@@ -81,6 +81,8 @@ export function assessRunning(
     const { graceSeconds, restart } = pending;
     return { type: 'stop', container: last, graceSeconds, cause: restart === undefined ? {} : { restart } };
   }
+  if (snapshot.hooks.get(stopKey(name, last.attempt))?.postStart === 'failed')
+    return { type: 'stop', container: last, graceSeconds: podGrace, cause: { why: 'FailedPostStartHook' } };
   const suffix = who.startsWith('Init') ? '' : ', will be restarted';
   if (snapshot.changed.has(name)) {
     const why = `${who} definition changed${suffix}`;

@@ -23,9 +23,21 @@ export interface Snapshot {
   readonly unhealthy: ReadonlyMap<string, ProbeFailure>;
   /** Running sidecars that count as started, by `name#attempt`: their startup probe succeeded, if they have one (reference 2.6.1). */
   readonly started: ReadonlySet<string>;
+  /** Hooks that have begun, by `name#attempt`. */
+  readonly hooks: ReadonlyMap<string, HookStates>;
   /** Longest crash-loop delay (KubeletConfiguration crashLoopBackOff.maxContainerRestartPeriod). */
   readonly maxBackoffMs: number;
 }
+
+/** Where the hooks of one incarnation stand; absent: not begun. */
+export interface HookStates {
+  readonly postStart?: HookState;
+  readonly preStop?: HookState;
+  /** Why postStart failed. */
+  readonly message?: string;
+}
+
+export type HookState = 'running' | 'done' | 'failed';
 
 export function statusOf(snapshot: Snapshot): PodStatus {
   return snapshot.memory.status ?? snapshot.pod?.status ?? {};

@@ -1,8 +1,9 @@
 import type { ObservedContainer } from '../../../providers/contract/index.ts';
 import { isTerminalPhase } from '../../model/pod.ts';
-import { earliest, type Plan, type RestartCause, type StopAction } from './actions.ts';
+import { type Action, earliest, type Plan, type RestartCause } from './actions.ts';
 import type { PendingStop } from './memory.ts';
 import { mayRun, type Snapshot, statusOf, stopKey } from './snapshot.ts';
+import { hasPreStop, inPreStop, waitsForOthers } from './termination.ts';
 
 /** The kubelet never gives a container less than this (reference 2.10). */
 const MINIMUM_GRACE_SECONDS = 2;
@@ -19,7 +20,11 @@ export function graceOf(snapshot: Snapshot): number {
 /** Asks every container that may run to stop, in parallel, and kills those whose grace period is over. */
 export function stopContainers(snapshot: Snapshot): Stops {
   const running = (snapshot.observed?.containers ?? []).filter(mayRun);
-  return merge(running.map((container) => stopContainer(snapshot, container, graceOf(snapshot))));
+  return merge(
+    running.map((container) =>
+      stopContainer(snapshot, container, graceOf(snapshot), {}, waitsForOthers(snapshot, container.name)),
+    ),
+  );
 }
 
 /** What is special about a stop of one container of a pod that goes on. */
@@ -29,22 +34,40 @@ export interface StopCause {
   readonly restart?: RestartCause;
 }
 
-/** The same for one container. */
+/**
+ * The same for one container. The hook before the stop, and waiting for others, happen within the grace period; what is left of it
+ * then is for the container itself, two seconds at least (reference 2.10).
+ */
 export function stopContainer(
   snapshot: Snapshot,
-  { name, attempt }: ObservedContainer,
+  container: ObservedContainer,
   grace: number,
-  cause?: StopCause,
+  cause: StopCause = {},
+  waits = false,
 ): Stops {
+  const { name, attempt } = container;
   const graceSeconds = Math.max(MINIMUM_GRACE_SECONDS, grace);
   const pending = snapshot.memory.stops.get(stopKey(name, attempt));
-  const action = { type: 'stopContainer', container: name, attempt, ...cause } as const;
-  if (pending === undefined || isHurried(snapshot, pending, graceSeconds)) {
-    return { actions: [{ ...action, graceSeconds }], wakeAtMs: undefined };
+  const action = { container: name, attempt, ...cause } as const;
+  if (pending === undefined) {
+    const preStop = hasPreStop(snapshot.pod, name);
+    if (preStop || waits) return now([{ type: 'beginStop', ...action, graceSeconds, preStop }]);
+    return now([{ type: 'stopContainer', ...action, graceSeconds }]);
+  }
+  if (isHurried(snapshot, pending, graceSeconds)) return now([{ type: 'stopContainer', ...action, graceSeconds }]);
+  if (pending.held) {
+    if (snapshot.nowMs < pending.deadlineMs && (waits || inPreStop(snapshot, container)))
+      return { actions: [], wakeAtMs: pending.deadlineMs };
+    const left = Math.floor((pending.deadlineMs - snapshot.nowMs) / 1000);
+    return now([{ type: 'stopContainer', ...action, graceSeconds: Math.max(MINIMUM_GRACE_SECONDS, left) }]);
   }
   const dueAtMs = pending.killedAtMs === undefined ? pending.deadlineMs : pending.killedAtMs + KILL_AGAIN_MS;
-  if (snapshot.nowMs >= dueAtMs) return { actions: [{ ...action, graceSeconds: 0 }], wakeAtMs: undefined };
+  if (snapshot.nowMs >= dueAtMs) return now([{ type: 'stopContainer', ...action, graceSeconds: 0 }]);
   return { actions: [], wakeAtMs: dueAtMs };
+}
+
+function now(actions: Stops['actions']): Stops {
+  return { actions, wakeAtMs: undefined };
 }
 
 /**
@@ -56,7 +79,7 @@ export function isHurried({ stop }: Snapshot, pending: PendingStop, graceSeconds
 }
 
 export interface Stops {
-  readonly actions: readonly StopAction[];
+  readonly actions: readonly Extract<Action, { type: 'stopContainer' | 'beginStop' }>[];
   readonly wakeAtMs: number | undefined;
 }
 

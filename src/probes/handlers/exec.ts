@@ -38,19 +38,38 @@ export async function probeExec(
   }
 }
 
+/** The command of a hook, until it ends or the signal aborts; what it does afterwards is its own affair. */
+export async function runCommand(
+  exec: ExecFacet,
+  ref: ContainerRef,
+  command: readonly string[],
+  signal: AbortSignal,
+): Promise<{ readonly code: number; readonly output: string; readonly stderr: string }> {
+  const session = await exec.exec(ref, { command, tty: false, stdin: false }, { signal });
+  const { exit, output, stderr } = await untilAborted(ended(session), signal);
+  if (exit.type === 'failed') throw exit.error;
+  return { code: exit.code, output, stderr };
+}
+
 /** The kubelet's client of the runtime says it so (cri-client: ErrCommandTimedOut). */
 function timedOut(command: readonly string[], timeoutMs: number): string {
   return `command timed out: ${goQuote(command.join(' '))} timed out after ${formatDuration(timeoutMs)}`;
 }
 
 /** Both outputs are read to their ends, as a full pipe would hold the command back; what is more than the limit is dropped. */
-async function ended(session: ExecSession): Promise<{ readonly exit: ExecExit; readonly output: string }> {
+interface Ended {
+  readonly exit: ExecExit;
+  readonly output: string;
+  readonly stderr: string;
+}
+
+async function ended(session: ExecSession): Promise<Ended> {
   const stdout = collect(session.stdout);
   const stderr = session.stderr === undefined ? undefined : collect(session.stderr);
   const exit = await session.exit;
   // Not interleaved on the kubelet either: first all of stdout, then all of stderr.
   const bytes = Buffer.concat([...stdout, ...(stderr ?? [])]).subarray(0, MAX_OUTPUT_BYTES);
-  return { exit, output: bytes.toString('utf8') };
+  return { exit, output: bytes.toString('utf8'), stderr: Buffer.concat(stderr ?? []).toString('utf8') };
 }
 
 function collect(stream: Readable): readonly Buffer[] {

@@ -31,12 +31,17 @@ interface Hop {
 }
 
 interface Answer extends Body {
+  /** That answered. */
+  readonly port: number;
   readonly status: number;
   readonly location: string;
 }
 
+/** When to give up. */
+type Limits = Pick<Deadline, 'signal' | 'expired'>;
+
 /** The text of Go's url.Error. */
-class GetError extends Error {
+export class GetError extends Error {
   override readonly name = 'GetError';
   constructor(url: string, text: string) {
     super(`Get ${goQuote(url)}: ${text}`);
@@ -45,18 +50,23 @@ class GetError extends Error {
 
 /** GET with the kubelet's rules for redirects, headers and texts (reference 4.5; kubelet: pkg/probe/http). */
 export async function probeHttp(get: HttpGet, target: HttpTarget, deadline: Deadline): Promise<Attempt> {
-  const port = resolvePort(get.port, target.container);
-  if (typeof port !== 'number') return errored(port.error);
-  const scheme = (get.scheme ?? 'HTTP').toLowerCase();
-  const host = get.host ? get.host : target.podIP;
-  const headers = probeHeaders(get.httpHeaders ?? [], target.userAgent);
-  const url = probeUrl(scheme, host, port, get.path ?? '');
   try {
-    return judge(await follow({ url, host: headers.get('Host')?.[0] ?? '', headers }, get, target, deadline), deadline);
+    return judge(await followRedirects(get, target, deadline), deadline);
   } catch (error: unknown) {
     if (isAway(error)) return { type: 'away', error };
     return error instanceof GetError ? failure(error.message) : errored(errorMessage(error));
   }
+}
+
+/** The last answer to one GET, as the probes and hooks of the kubelet ask. Rejects with GetError where the target is to blame. */
+export async function followRedirects(get: HttpGet, target: HttpTarget, limits: Limits): Promise<Answer> {
+  const port = resolvePort(get.port, target.container);
+  if (typeof port !== 'number') throw new Error(port.error);
+  const scheme = (get.scheme ?? 'HTTP').toLowerCase();
+  const host = get.host ? get.host : target.podIP;
+  const headers = probeHeaders(get.httpHeaders ?? [], target.userAgent);
+  const url = probeUrl(scheme, host, port, get.path ?? '');
+  return follow({ url, host: headers.get('Host')?.[0] ?? '', headers }, get, target, limits);
 }
 
 function judge({ status, text, error }: Answer, deadline: Deadline): Attempt {
@@ -71,7 +81,7 @@ function judge({ status, text, error }: Answer, deadline: Deadline): Attempt {
 }
 
 /** Redirects to the same host, up to ten requests; the answer that redirects elsewhere is the last one. */
-async function follow(first: Hop, get: HttpGet, target: HttpTarget, deadline: Deadline): Promise<Answer> {
+async function follow(first: Hop, get: HttpGet, target: HttpTarget, deadline: Limits): Promise<Answer> {
   let hop = first;
   for (let requests = 1; ; requests++) {
     const answer = await send(hop, get, target, deadline);
@@ -94,7 +104,7 @@ function withReferer(headers: GoHeaders, from: GoUrl, to: GoUrl): GoHeaders {
   return new Map([...headers, ['Referer', [urlText(from)]]]);
 }
 
-async function send(hop: Hop, get: HttpGet, target: HttpTarget, deadline: Deadline): Promise<Answer> {
+async function send(hop: Hop, get: HttpGet, target: HttpTarget, deadline: Limits): Promise<Answer> {
   const { url, headers } = hop;
   const { signal } = deadline;
   const hostHeader = hop.host === '' ? url.authority : hop.host;
@@ -107,7 +117,7 @@ async function send(hop: Hop, get: HttpGet, target: HttpTarget, deadline: Deadli
     const response = await exchange(secure ?? stream, requestTarget(url), wireHeaders(headers, hostHeader), { signal });
     const body = await readBody(response, { signal });
     if (body.error !== undefined && isAway(stream.errored)) throw stream.errored;
-    return { status: response.statusCode ?? 0, location: response.headers.location ?? '', ...body };
+    return { port: url.port, status: response.statusCode ?? 0, location: response.headers.location ?? '', ...body };
   } catch (error: unknown) {
     // What broke the way says more than what HTTP makes of it.
     if (isAway(stream.errored)) throw stream.errored;
@@ -121,7 +131,7 @@ async function send(hop: Hop, get: HttpGet, target: HttpTarget, deadline: Deadli
 
 const TOO_LATE = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
 
-async function open(url: GoUrl, { host }: HttpGet, { dialer }: HttpTarget, deadline: Deadline): Promise<Duplex> {
+async function open(url: GoUrl, { host }: HttpGet, { dialer }: HttpTarget, deadline: Limits): Promise<Duplex> {
   try {
     return await dialer.open({ host: url.host, toHost: Boolean(host) }, url.port, deadline.signal);
   } catch (error: unknown) {
