@@ -46,7 +46,17 @@ export interface ProviderTraits {
     readonly subnet: 'required' | 'unused';
   };
   readonly volumes: ReadonlySet<VolumeSpec['kind']>;
-  readonly subPaths: boolean;
+  /**
+   * Mounts of a part of a volume (`subPath`): none, only of `files` volumes, whose content nobody but the node writes, or of all. A
+   * path in a volume that containers write to must be resolved so that a link they swap in cannot lead out.
+   */
+  readonly subPaths: 'none' | 'files' | 'all';
+  /** Whether volumes are given to a group (`ownerGid`). */
+  readonly fsGroup: boolean;
+  /** Whether MountSpec.propagation is honoured. */
+  readonly mountPropagation: boolean;
+  /** Whether a read-only mount makes the mounts below it read-only too. */
+  readonly recursiveReadOnly: boolean;
   /** SecuritySpec fields the backend enforces. A pod asking for another one is rejected. */
   readonly security: ReadonlySet<keyof SecuritySpec>;
   readonly ephemeralContainers: boolean;
@@ -115,6 +125,12 @@ interface ProviderBase {
    * old set or the new set, never a mixture. Absent: content is fixed at start.
    */
   updateFiles?(uid: PodUid, volume: Extract<VolumeSpec, { kind: 'files' }>, options: CallOptions): Promise<void>;
+
+  /**
+   * One file of a volume of a pod that is there, written by its containers (env from files, reference 10.4). `path` is relative; links
+   * on it are followed inside the volume only. Undefined: there is no such file. Absent: admission refuses what needs it.
+   */
+  readVolumeFile?(uid: PodUid, volume: string, path: string, options: CallOptions): Promise<Uint8Array | undefined>;
 
   /** Lets go of connections. Leaves every pod running. */
   close(): Promise<void>;

@@ -76,7 +76,7 @@ export interface ContainerSpec {
   readonly args?: readonly string[];
   readonly workingDir?: string;
   /** Final values, in order, later wins. */
-  readonly env: readonly (readonly [name: string, value: string])[];
+  readonly env: readonly EnvEntry[];
   readonly mounts: readonly MountSpec[];
   readonly resources: ResourceSpec;
   readonly security: SecuritySpec;
@@ -86,12 +86,23 @@ export interface ContainerSpec {
   readonly labels: Labels;
 }
 
+/** One environment variable. */
+export interface EnvEntry {
+  readonly name: string;
+  readonly value: string;
+  /** From a Secret, or made with a value from one: a backend that has a place for secrets keeps it there. */
+  readonly sensitive?: true;
+}
+
 /** A volume of the sandbox, by name, in a container. `path` is absolute. */
 export interface MountSpec {
   readonly volume: string;
   readonly path: string;
+  /** Relative, normalised, never climbing: only this file or directory of the volume. Links inside the volume never lead out of it. */
   readonly subPath?: string;
   readonly readOnly: boolean;
+  /** Mounts made later on one side show on the other: from the host, or both ways. Absent: neither. */
+  readonly propagation?: 'HostToContainer' | 'Bidirectional';
 }
 
 /** Requests and limits of one container. Absent: nothing was asked for, or no limit. */
@@ -130,6 +141,7 @@ export type VolumeSpec =
       readonly revision: string;
       /** 'memory' asks the backend to keep the content off disk (secrets, tokens). */
       readonly medium: 'disk' | 'memory';
+      /** Group that may read everything, and that directories hand on to what is made in them (fsGroup, reference 9.11). */
       readonly ownerGid?: number;
     }
   | {
@@ -137,8 +149,22 @@ export type VolumeSpec =
       readonly name: string;
       readonly medium: 'disk' | 'memory';
       readonly sizeLimitBytes?: number;
+      /** Group that may write; what is made inside belongs to it. */
+      readonly ownerGid?: number;
     }
-  | { readonly kind: 'hostPath'; readonly name: string; readonly path: string; readonly type: string }
+  | {
+      readonly kind: 'hostPath';
+      readonly name: string;
+      /** Absolute, on the machine that runs the containers. */
+      readonly path: string;
+      /**
+       * What has to be there before a container starts, in the API's words (reference 9.6): `''` asks for nothing and has a directory
+       * made where nothing is. Otherwise `ensureSandbox` throws with the kubelet's text and `volume` set.
+       */
+      readonly type: string;
+      /** No container may write to it, whatever its mount says (a claim that the pod uses read-only). */
+      readonly readOnly?: boolean;
+    }
   | {
       readonly kind: 'native';
       readonly name: string;

@@ -10,8 +10,12 @@ export const ENGINE_TRAITS: ProviderTraits = {
     hostPorts: true,
     subnet: 'required',
   },
-  volumes: new Set(['files', 'emptyDir'] as const),
-  subPaths: false,
+  volumes: new Set(['files', 'emptyDir', 'hostPath'] as const),
+  subPaths: 'files',
+  fsGroup: true,
+  mountPropagation: true,
+  // Engines below API 1.44 cannot, and none tells before a container is made.
+  recursiveReadOnly: false,
   security: new Set([
     'runAsUser',
     'runAsGroup',

@@ -11,7 +11,10 @@ export const FAKE_TRAITS: ProviderTraits = {
     subnet: 'unused',
   },
   volumes: new Set(['files', 'emptyDir', 'hostPath', 'native']),
-  subPaths: true,
+  subPaths: 'all',
+  fsGroup: true,
+  mountPropagation: true,
+  recursiveReadOnly: true,
   security: new Set([
     'runAsUser',
     'runAsGroup',

@@ -3,6 +3,8 @@ import type {
   V1Container,
   V1ContainerStatus,
   V1Node,
+  V1PersistentVolume,
+  V1PersistentVolumeClaim,
   V1Pod,
   V1PodCondition,
   V1PodStatus,
@@ -39,6 +41,8 @@ export type Node = Named<V1Node>;
 export type ConfigMap = Named<V1ConfigMap>;
 export type Secret = Named<V1Secret>;
 export type Service = Named<V1Service>;
+export type PersistentVolume = Named<V1PersistentVolume>;
+export type PersistentVolumeClaim = Named<V1PersistentVolumeClaim>;
 
 export function podUid(pod: Pod): PodUid {
   // The edge where the API server's text becomes the brand.

@@ -8,7 +8,8 @@ export function buildSecurity(pod: Pod, container: Container, imageUser: string 
   const own = container.securityContext ?? {};
   const runAsGroup = own.runAsGroup ?? shared.runAsGroup;
   const runAsUser = own.runAsUser ?? shared.runAsUser ?? userBesideGroup(runAsGroup, imageUser);
-  const groups = shared.supplementalGroups ?? [];
+  // The group of the volumes comes first (kuberuntime: DetermineEffectiveSecurityContext of the pod).
+  const groups = [...(shared.fsGroup === undefined ? [] : [shared.fsGroup]), ...(shared.supplementalGroups ?? [])];
   const profile = (own.seccompProfile ?? shared.seccompProfile)?.type;
   const { privileged, allowPrivilegeEscalation, readOnlyRootFilesystem, capabilities } = own;
   const { add = [], drop = [] } = capabilities ?? {};

@@ -1,5 +1,5 @@
 import type { Container } from '../model/pod.ts';
-import { isEnvField } from './field-path.ts';
+import { ENV, ENV_FROM } from './unsupported-env.ts';
 import { PROBE } from './unsupported-probe.ts';
 import {
   both,
@@ -14,24 +14,10 @@ import {
   unless,
 } from './unsupported-rules.ts';
 import { CONTAINER_SECURITY } from './unsupported-security.ts';
+import { VOLUME_MOUNT } from './unsupported-volume.ts';
 
-type Env = NonNullable<Container['env']>[number];
-type EnvSource = NonNullable<Env['valueFrom']>;
 type Port = NonNullable<Container['ports']>[number];
-type Mount = NonNullable<Container['volumeMounts']>[number];
 type Resources = NonNullable<Container['resources']>;
-
-const POD_ADDRESS = /^status\.podIPs?$/;
-
-const envField: Rule = (value, path, traits) => {
-  if (typeof value !== 'string' || !isEnvField(value)) {
-    return { path, why: `${JSON.stringify(value)} is not supported in env` };
-  }
-  const early = provided(({ network }) => network.podIpKnownBeforeStart, 'tell the address of a pod before it runs');
-  return POD_ADDRESS.test(value) ? early(value, path, traits) : undefined;
-};
-
-const otherEnvSource: Rule = (_, path) => ({ path, why: 'env from this source is not supported yet' });
 
 const RESOURCE_NAMES = keys(
   new Set(['cpu', 'memory', 'ephemeral-storage']),
@@ -45,17 +31,8 @@ const CONTAINER = fields<Container>({
   command: supported,
   args: supported,
   workingDir: supported,
-  env: each(
-    fields<Env>({
-      name: supported,
-      value: supported,
-      valueFrom: fields<EnvSource>(
-        { fieldRef: fields<NonNullable<EnvSource['fieldRef']>>({ apiVersion: supported, fieldPath: envField }) },
-        otherEnvSource,
-      ),
-    }),
-  ),
-  envFrom: notYet('envFrom is'),
+  env: ENV,
+  envFrom: ENV_FROM,
   ports: each(
     fields<Port>({
       name: supported,
@@ -77,17 +54,7 @@ const CONTAINER = fields<Container>({
   resizePolicy: supported,
   restartPolicy: notYet('a restart policy of a container is'),
   restartPolicyRules: notYet('restart rules are'),
-  volumeMounts: each(
-    fields<Mount>({
-      name: supported,
-      mountPath: supported,
-      readOnly: supported,
-      subPath: notYet('subPath is'),
-      subPathExpr: notYet('subPathExpr is'),
-      mountPropagation: oneOf(['None']),
-      recursiveReadOnly: oneOf(['Disabled']),
-    }),
-  ),
+  volumeMounts: each(VOLUME_MOUNT),
   volumeDevices: notYet('block devices are'),
   livenessProbe: PROBE,
   readinessProbe: PROBE,

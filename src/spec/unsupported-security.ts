@@ -27,8 +27,12 @@ export const POD_SECURITY = fields<PodContext>({
   ...SHARED,
   supplementalGroups: unlessEmpty(enforced('supplementalGroups')),
   supplementalGroupsPolicy: oneOf(['Merge']),
-  fsGroup: notYet('a group for volumes is'),
-  fsGroupChangePolicy: notYet('a group for volumes is'),
+  fsGroup: both(
+    enforced('supplementalGroups'),
+    provided(({ fsGroup }) => fsGroup, 'give volumes to a group'),
+  ),
+  // Volumes that Outrigger fills are new with each pod: there is nothing to compare with, so both policies do the same.
+  fsGroupChangePolicy: supported,
   seLinuxChangePolicy: notYet('SELinux options are'),
   sysctls: notYet('sysctls are'),
 });

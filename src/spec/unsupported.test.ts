@@ -27,7 +27,10 @@ const EVERYTHING: ProviderTraits = {
     subnet: 'required',
   },
   volumes: new Set(['files', 'emptyDir', 'hostPath', 'native'] as const),
-  subPaths: true,
+  subPaths: 'all',
+  fsGroup: true,
+  mountPropagation: true,
+  recursiveReadOnly: true,
   security: new Set(SECURITY),
   ephemeralContainers: true,
   initContainers: true,
@@ -41,6 +44,10 @@ const NOTHING: ProviderTraits = {
   ...EVERYTHING,
   network: { ...EVERYTHING.network, podIpKnownBeforeStart: false, sharedNamespace: false, hostPorts: false },
   volumes: new Set(),
+  subPaths: 'none',
+  fsGroup: false,
+  mountPropagation: false,
+  recursiveReadOnly: false,
   security: new Set(),
   maxGraceSeconds: 120,
 };
@@ -123,8 +130,6 @@ describe('a pod that asks for more', () => {
     [{ setHostnameAsFQDN: true }, 'spec.setHostnameAsFQDN: setHostnameAsFQDN is not supported yet'],
     [{ os: { name: 'windows' } }, 'spec.os.name: "windows" is not supported yet'],
     [{ somethingNew: false }, 'spec.somethingNew: this field is not known'],
-    [{ securityContext: { fsGroup: 1 } }, 'spec.securityContext.fsGroup: a group for volumes is not supported yet'],
-    [{ securityContext: { fsGroup: 0 } }, 'spec.securityContext.fsGroup: a group for volumes is not supported yet'],
     [
       { securityContext: { sysctls: [{ name: 'a', value: 'b' }] } },
       'spec.securityContext.sysctls: sysctls are not supported yet',
@@ -165,18 +170,6 @@ describe('a pod that asks for more', () => {
       { terminationMessagePolicy: 'FallbackToLogsOnError' },
       'terminationMessagePolicy: "FallbackToLogsOnError" is not supported yet',
     ],
-    [
-      { volumeMounts: [{ name: 'v', mountPath: '/', subPath: 'x' }] },
-      'volumeMounts[0].subPath: subPath is not supported yet',
-    ],
-    [
-      { volumeMounts: [{ name: 'v', mountPath: '/', mountPropagation: 'Bidirectional' }] },
-      'volumeMounts[0].mountPropagation: "Bidirectional" is not supported yet',
-    ],
-    [
-      { volumeMounts: [{ name: 'v', mountPath: '/', recursiveReadOnly: 'IfPossible' }] },
-      'volumeMounts[0].recursiveReadOnly: "IfPossible" is not supported yet',
-    ],
     [{ volumeDevices: [{ name: 'v' }] }, 'volumeDevices: block devices are not supported yet'],
     [{ securityContext: { procMount: 'Unmasked' } }, 'securityContext.procMount: "Unmasked" is not supported yet'],
     [
@@ -189,18 +182,16 @@ describe('a pod that asks for more', () => {
   });
 
   it.each<[object, string]>([
-    [{ hostPath: { path: '/' } }, 'hostPath: volumes of this kind are not supported yet'],
-    [{ configMap: { name: 'x' } }, 'configMap: volumes of this kind are not supported yet'],
+    [{ nfs: { path: '/' } }, 'nfs: volumes of this kind are not supported yet'],
+    [{ csi: { driver: 'x' } }, 'csi: volumes of this kind are not supported yet'],
+    [{ image: { reference: 'x' } }, 'image: volumes of this kind are not supported yet'],
     [{ newKind: {} }, 'newKind: volumes of this kind are not supported yet'],
     [{ emptyDir: { medium: 'HugePages' } }, 'emptyDir.medium: "HugePages" is not supported yet'],
     [
-      { projected: { sources: [{ secret: { name: 's' } }] } },
-      'projected.sources[0].secret: projected sources of this kind are not supported yet',
+      { projected: { sources: [{ podCertificate: { keyType: 'x' } }] } },
+      'projected.sources[0].podCertificate: projected sources of this kind are not supported yet',
     ],
-    [
-      { projected: { sources: [{ downwardAPI: { items: [{ path: 'a', resourceFieldRef: { resource: 'x' } }] } }] } },
-      'projected.sources[0].downwardAPI.items[0].resourceFieldRef: resource fields are not supported yet',
-    ],
+    [{ configMap: { name: 'x', newField: 1 } }, 'configMap.newField: this field is not known'],
     [
       {
         projected: { sources: [{ downwardAPI: { items: [{ path: 'a', fieldRef: { fieldPath: 'spec.nodeName' } }] } }] },
@@ -239,6 +230,30 @@ describe('a pod that asks for more than its provider can', () => {
       'spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: the provider cannot tell the address of a pod before it runs',
     ],
     [{ volumes: [{ name: 'v', emptyDir: {} }] }, 'spec.volumes[0].emptyDir: the provider cannot make emptyDir volumes'],
+    [
+      { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'x' } }] },
+      'spec.volumes[0].persistentVolumeClaim: the provider cannot mount paths of its host',
+    ],
+    [
+      { volumes: [{ name: 'v', secret: { secretName: 'x' } }] },
+      'spec.volumes[0].secret: the provider cannot put files into containers',
+    ],
+    [
+      {
+        containers: [
+          makeContainer('c', { volumeMounts: [{ name: 'v', mountPath: '/', mountPropagation: 'Bidirectional' }] }),
+        ],
+      },
+      'spec.containers[0].volumeMounts[0].mountPropagation: the provider cannot let mounts show on both sides',
+    ],
+    [
+      {
+        containers: [
+          makeContainer('c', { volumeMounts: [{ name: 'v', mountPath: '/', recursiveReadOnly: 'Enabled' }] }),
+        ],
+      },
+      'spec.containers[0].volumeMounts[0].recursiveReadOnly: the provider cannot make mounts inside of mounts read-only',
+    ],
     [{ securityContext: { runAsUser: 0 } }, 'spec.securityContext.runAsUser: the provider cannot enforce runAsUser'],
     [
       { containers: [makeContainer('c', { securityContext: { privileged: true } })] },
@@ -251,5 +266,32 @@ describe('a pod that asks for more than its provider can', () => {
   ])('%j is refused', (spec, expected) => {
     expect(check(spec, NOTHING)).toBe(expected);
     expect(check(spec)).toBeUndefined();
+  });
+});
+
+describe('a part of a volume', () => {
+  const spec = (volume: object, mount: object): object => ({
+    volumes: [{ name: 'v', ...volume }],
+    containers: [makeContainer('c', { volumeMounts: [{ name: 'v', mountPath: '/v', ...mount }] })],
+  });
+  const FILES_ONLY: ProviderTraits = { ...EVERYTHING, subPaths: 'files' };
+
+  it('may be mounted of every volume where the provider can resolve it safely', () => {
+    expect(check(spec({ emptyDir: {} }, { subPath: 'a' }))).toBeUndefined();
+  });
+
+  it('may be mounted of what the node fills where containers could swap in a link elsewhere', () => {
+    expect(check(spec({ configMap: { name: 'x' } }, { subPath: 'a' }), FILES_ONLY)).toBeUndefined();
+    expect(check(spec({ emptyDir: {} }, { subPathExpr: '$(A)' }), FILES_ONLY)).toBe(
+      'spec.containers[0].volumeMounts[0].subPathExpr: the provider cannot mount a part of a volume that containers write to',
+    );
+    expect(check(spec({ emptyDir: {} }, { subPath: '' }), FILES_ONLY)).toBeUndefined();
+  });
+
+  it('is refused where the provider knows whole volumes only', () => {
+    const traits: ProviderTraits = { ...EVERYTHING, subPaths: 'none' };
+    expect(check(spec({ secret: { secretName: 'x' } }, { subPath: 'a' }), traits)).toBe(
+      'spec.containers[0].volumeMounts[0].subPath: the provider cannot mount a part of a volume',
+    );
   });
 });

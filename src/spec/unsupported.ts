@@ -3,14 +3,14 @@ import type { Pod } from '../model/pod.ts';
 import { CONTAINERS } from './unsupported-container.ts';
 import { each, fields, notYet, oneOf, type Rule, supported, type Unsupported } from './unsupported-rules.ts';
 import { POD_SECURITY } from './unsupported-security.ts';
-import { VOLUME } from './unsupported-volume.ts';
+import { firstUnsupportedSubPath, VOLUME } from './unsupported-volume.ts';
 
 /**
  * The first field of a pod that would not get what it asks for here: neither this version nor, by its traits, the provider can.
  * The tables are allowlists: what they do not name is refused. What the API server fills in by itself never is.
  */
 export function firstUnsupported(pod: Pod, traits: ProviderTraits): Unsupported | undefined {
-  return POD_SPEC(pod.spec, 'spec', traits);
+  return POD_SPEC(pod.spec, 'spec', traits) ?? firstUnsupportedSubPath(pod, traits);
 }
 
 const graceSeconds: Rule = (value, path, { maxGraceSeconds }) =>

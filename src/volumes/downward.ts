@@ -1,6 +1,12 @@
 import type { Pod } from '../model/pod.ts';
 import { metadataField } from '../spec/field-path.ts';
-import { type Allocatable, type ResourceFieldSelector, resourceField, selectedContainer } from '../spec/resource-field.ts';
+import {
+  type Allocatable,
+  defaultLimits,
+  type ResourceFieldSelector,
+  resourceField,
+  selectedContainer,
+} from '../spec/resource-field.ts';
 import { throwTogether } from './failures.ts';
 import type { Payload, PayloadFile } from './payload.ts';
 
@@ -37,9 +43,14 @@ export function downwardPayload(input: DownwardInput, items: readonly DownwardIt
   return payload;
 }
 
-function textOf({ fieldRef, resourceFieldRef, path }: DownwardItem, pod: Pod, allocatable: Allocatable | undefined): string {
+function textOf(
+  { fieldRef, resourceFieldRef, path }: DownwardItem,
+  pod: Pod,
+  allocatable: Allocatable | undefined,
+): string {
   if (resourceFieldRef !== undefined) {
-    return resourceField(resourceFieldRef, selectedContainer(pod, resourceFieldRef.containerName ?? ''), allocatable);
+    const container = selectedContainer(pod, resourceFieldRef.containerName ?? '');
+    return resourceField(resourceFieldRef, container, allocatable && defaultLimits(pod, allocatable));
   }
   const text = fieldRef === undefined ? undefined : metadataField(pod, fieldRef.fieldPath);
   if (text === undefined) throw new Error(`unsupported fieldPath: ${fieldRef?.fieldPath ?? path}`);

@@ -19,15 +19,18 @@ export function emptyDir(
   allocatableMemoryBytes: number | undefined,
 ): VolumeSpec {
   if (medium !== '' && medium !== 'Memory') throw new Error(`unknown storage medium ${JSON.stringify(medium)}`);
+  const fsGroup = pod.spec.securityContext?.fsGroup;
+  const owner = fsGroup === undefined ? {} : { ownerGid: fsGroup };
   const limit = positive(sizeLimit === undefined ? undefined : quantityToBytes(sizeLimit));
   if (medium === '') {
-    return { kind: 'emptyDir', name, medium: 'disk', ...(limit !== undefined && { sizeLimitBytes: limit }) };
+    return { kind: 'emptyDir', name, medium: 'disk', ...(limit !== undefined && { sizeLimitBytes: limit }), ...owner };
   }
   const bounds = [positive(allocatableMemoryBytes), podMemoryBound(pod), limit].filter((bound) => bound !== undefined);
   return {
     kind: 'emptyDir',
     name,
     medium: 'memory',
+    ...owner,
     ...(bounds.length > 0 && { sizeLimitBytes: Math.min(...bounds) }),
   };
 }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { FileEntry, VolumeSpec } from '../../providers/contract/index.ts';
-import { type ConfigMap, type Pod, podUid } from '../model/pod.ts';
+import { type ConfigMap, type PersistentVolume, type PersistentVolumeClaim, type Pod, podUid } from '../model/pod.ts';
 import { VolumeError } from '../pod/ports.ts';
 import { makeContainer, makePod, POD_UID } from '../testing/builders.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -26,6 +26,10 @@ const INJECTED: Projected = {
 describe('volumes of a pod', () => {
   const clock = new FakeClock();
   let configMaps: Map<string, Pick<ConfigMap, 'data' | 'binaryData'>>;
+  let secrets: Map<string, Record<string, string>>;
+  let bundles: Map<string, string>;
+  let claims: Map<string, PersistentVolumeClaim>;
+  let persistent: Map<string, PersistentVolume>;
   let failure: Error | undefined;
   let asked: TokenRequestInput[];
   let held: string[];
@@ -34,6 +38,10 @@ describe('volumes of a pod', () => {
 
   beforeEach(() => {
     configMaps = new Map([['ns/kube-root-ca.crt', { data: { 'ca.crt': 'CA' } }]]);
+    secrets = new Map();
+    bundles = new Map();
+    claims = new Map();
+    persistent = new Map();
     failure = undefined;
     asked = [];
     held = [];
@@ -56,7 +64,18 @@ describe('volumes of a pod', () => {
       releasePod: (uid) => {
         held = held.filter((entry) => !entry.startsWith(`${uid} `));
       },
-      allocatableMemoryBytes: () => 2 ** 30,
+      secret: async (uid, namespace, name) => {
+        held.push(`${uid} secret ${namespace}/${name}`);
+        const content = secrets.get(`${namespace}/${name}`);
+        return content && { metadata: { name, namespace, uid: 's' }, data: content };
+      },
+      trustBundles: () => ({ byName: async (name) => bundles.get(name), bySigner: async () => [...bundles.values()] }),
+      claims: () => ({
+        claim: async (_, name) => must(claims.get(name), `persistentvolumeclaims "${name}" not found`),
+        volume: async (name) => must(persistent.get(name), `persistentvolumes "${name}" not found`),
+      }),
+      allocatable: () => ({ cpuMilli: 4000, memoryBytes: 2 ** 30 }),
+      seenMs: () => undefined,
     });
   });
 
@@ -217,7 +236,12 @@ describe('volumes of a pod', () => {
       [{ configMap: { name: 'x' } }, { configMap: { name: 'y' } }, { configMap: { name: 'x' } }],
       '[configmap "x" not found, configmap "y" not found]',
     ],
-    ['a source of another kind', [{ secret: { name: 's' } }], 'projected source is not supported yet: secret'],
+    ['a missing secret', [{ secret: { name: 's' } }], 'secret "s" not found'],
+    [
+      'a source of another kind',
+      [{ podCertificate: { keyType: 'ED25519', signerName: 'x/y' } }],
+      'projected source is not supported yet: podCertificate',
+    ],
   ])('name the volume and say what is wrong: %s', async (_, sources, message) => {
     const pod = podWith([
       { name: 'fine', emptyDir: {} },
@@ -229,8 +253,8 @@ describe('volumes of a pod', () => {
   });
 
   it('refuse kinds that admission should have refused', async () => {
-    const pod = podWith([{ name: 'v', hostPath: { path: '/' } }]);
-    await expect(resolve(pod)).rejects.toThrow('volume is not supported yet: hostPath');
+    const pod = podWith([{ name: 'v', nfs: { server: 's', path: '/' } }]);
+    await expect(resolve(pod)).rejects.toThrow('volume is not supported yet: nfs');
   });
 
   it('fail with the reason of the signal when aborted', async () => {
@@ -250,4 +274,167 @@ describe('volumes of a pod', () => {
     expect(new Set(resolved.map(([volume]) => volume?.kind === 'files' && volume.revision)).size).toBe(300);
     expect(asked).toHaveLength(300);
   });
+
+  // oracle 083-configmap-volume-modes: text and binary keys, chosen keys with modes of their own, secrets off disk.
+  it('are files of a ConfigMap on disk and of a Secret in memory', async () => {
+    configMaps.set('ns/cm', { data: { a: 'text\n', b: 'other' }, binaryData: { bin: 'AAEC/w==' } });
+    secrets.set('ns/s', { user: Buffer.from('me').toString('base64') });
+    const items = [
+      { key: 'a', path: 'sub/dir/a.txt', mode: 0o777 },
+      { key: 'b', path: 'b' },
+    ];
+    const [all, some, secret] = await resolve(
+      podWith([
+        { name: 'cm', configMap: { name: 'cm', defaultMode: 0o400 } },
+        { name: 'items', configMap: { name: 'cm', defaultMode: 0o440, items } },
+        { name: 'sec', secret: { secretName: 's', defaultMode: 0o600 } },
+      ]),
+    );
+    expect(all).toMatchObject({ medium: 'disk', files: [{ path: 'a', mode: 0o400 }, { path: 'b' }, { path: 'bin' }] });
+    expect(some).toMatchObject({
+      files: [
+        { path: 'b', mode: 0o440 },
+        { path: 'sub/dir/a.txt', mode: 0o777 },
+      ],
+    });
+    expect(secret).toMatchObject({ medium: 'memory', files: [{ path: 'user', mode: 0o600, data: Buffer.from('me') }] });
+    expect(all?.kind === 'files' && [...(all.files[2]?.data ?? [])]).toEqual([0, 1, 2, 255]);
+  });
+
+  it.each<[string, Omit<Volume, 'name'>, string]>([
+    ['ConfigMap', { configMap: { name: 'x' } }, 'configmap "x" not found'],
+    ['Secret', { secret: { secretName: 'x' } }, 'secret "x" not found'],
+    ['key', { secret: { secretName: 's', items: [{ key: 'k', path: 'k' }] } }, 'references non-existent secret key: k'],
+  ])('wait for a missing %s unless it is optional', async (_, source, message) => {
+    secrets.set('ns/s', {});
+    await expect(resolve(podWith([{ name: 'v', ...source }]))).rejects.toThrow(message);
+    const [kind, content] = Object.entries(source)[0] ?? ['', {}];
+    const optional = podWith([{ name: 'v', [kind]: { ...content, optional: true } }]);
+    expect(await resolve(optional)).toMatchObject([{ kind: 'files', files: [] }]);
+  });
+
+  // oracle 085-downward-volume
+  it('write resources in units of the divisor, for lack of a limit what the node has', async () => {
+    const resources = { limits: { cpu: '500m' } };
+    const field = (path: string, resource: string, divisor = '0') => ({
+      path,
+      resourceFieldRef: { containerName: 'c', resource, divisor },
+    });
+    const items = [
+      field('cpu', 'limits.cpu', '1m'),
+      field('mem', 'limits.memory', '1Mi'),
+      field('req', 'requests.cpu'),
+    ];
+    const containers = [makeContainer('c', { resources, volumeMounts: [{ name: 'v', mountPath: '/v' }] })];
+    const [volume] = await resolve(
+      podWith([{ name: 'v', downwardAPI: { items, defaultMode: 0o440 } }], [], { containers }),
+    );
+    if (volume?.kind !== 'files') throw new Error('no files');
+    expect(volume.files.map(({ path, data }) => [path, text({ path, mode: 0, data })])).toEqual([
+      ['cpu', '500'],
+      ['mem', '1024'],
+      ['req', '0'],
+    ]);
+    expect(volume).toMatchObject({ medium: 'memory' });
+  });
+
+  it('belong to the group for volumes, whoever fills them', async () => {
+    configMaps.set('ns/cm', {});
+    const list = [
+      { name: 'cm', configMap: { name: 'cm' } },
+      { name: 'dir', emptyDir: {} },
+      { name: 'mem', emptyDir: { medium: 'Memory' } },
+    ];
+    const volumes = await resolve(podWith(list, undefined, { securityContext: { fsGroup: 42 } }));
+    expect(volumes).toMatchObject([{ ownerGid: 42 }, { ownerGid: 42 }, { ownerGid: 42 }]);
+  });
+
+  it('tell of every volume that cannot be had', async () => {
+    const pod = podWith([
+      { name: 'a', configMap: { name: 'x' } },
+      { name: 'b', secret: { secretName: 'y' } },
+    ]);
+    const failed = await resolve(pod).catch((error: unknown) => error);
+    if (!(failed instanceof VolumeError)) throw new Error('no VolumeError');
+    expect([failed, ...failed.others].map(({ told }) => told)).toEqual([
+      'MountVolume.SetUp failed for volume "a" : configmap "x" not found',
+      'MountVolume.SetUp failed for volume "b" : secret "y" not found',
+    ]);
+  });
+
+  it('are paths of the host where the pod names one', async () => {
+    const list = [
+      { name: 'a', hostPath: { path: '/a', type: 'Directory' } },
+      { name: 'b', hostPath: { path: '/b' } },
+    ];
+    expect(await resolve(podWith(list))).toEqual([
+      { kind: 'hostPath', name: 'a', path: '/a', type: 'Directory' },
+      { kind: 'hostPath', name: 'b', path: '/b', type: '' },
+    ]);
+  });
+
+  it('follow a claim to the directory of its volume, once', async () => {
+    claims.set('data', claim());
+    persistent.set('pv', {
+      metadata: { name: 'pv', uid: 'pv-1' },
+      spec: { local: { path: '/disk' }, claimRef: { uid: 'claim-1' } },
+    });
+    const pod = podWith([{ name: 'v', persistentVolumeClaim: { claimName: 'data', readOnly: true } }]);
+    const expected = [{ kind: 'hostPath', name: 'v', path: '/disk', type: 'Directory', readOnly: true }];
+    expect(await resolve(pod)).toEqual(expected);
+    claims.clear();
+    expect(await resolve(pod), 'a bound claim stays bound').toEqual(expected);
+  });
+
+  it.each<[string, Partial<PersistentVolumeClaim>, Partial<PersistentVolume['spec'] & object> | undefined, string]>([
+    ['is not bound', { status: { phase: 'Pending' } }, {}, 'PVC is not bound'],
+    ['has no volume yet', { spec: {} }, {}, 'PVC has empty pvc.Spec.VolumeName'],
+    [
+      'belongs to another claim',
+      {},
+      { claimRef: { uid: 'other' } },
+      'found PV object pv but its pv.Spec.ClaimRef.UID other does not point to claim.UID claim-1',
+    ],
+    ['is gone', {}, undefined, 'failed to fetch PV pv from API server: persistentvolumes "pv" not found'],
+    [
+      'is of another kind',
+      {},
+      { claimRef: { uid: 'claim-1' }, nfs: { server: 's', path: '/' } },
+      'PersistentVolume pv is neither local nor hostPath: this node mounts no other kinds',
+    ],
+  ])('wait for a claim that %s', async (_, overrides, spec, message) => {
+    claims.set('data', { ...claim(), ...overrides });
+    if (spec !== undefined) persistent.set('pv', { metadata: { name: 'pv', uid: 'pv-1' }, spec });
+    const pod = podWith([{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }]);
+    const failed = await resolve(pod).catch((error: unknown) => error);
+    expect(failed).toMatchObject({
+      told: `Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: error processing PVC ns/data: ${message}`,
+    });
+  });
+
+  it('bring certificates of trust bundles, each once, and look again after a while', async () => {
+    const pem = (body: string): string => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
+    bundles.set('one', pem('QQ==') + pem('Qg=='));
+    bundles.set('two', pem('QQ=='));
+    const files = await filesOf({
+      sources: [
+        { clusterTrustBundle: { name: 'one', path: 'named' } },
+        { clusterTrustBundle: { signerName: 'x/y', labelSelector: {}, path: 'signed' } },
+        { clusterTrustBundle: { signerName: 'x/y', optional: true, path: 'none' } },
+      ],
+    });
+    expect(text(files['named'])).toBe(pem('QQ==') + pem('Qg=='));
+    expect(text(files['signed'])).toBe(pem('QQ==') + pem('Qg=='));
+    expect(text(files['none'])).toBe('');
+    expect(volumes.refreshAt(POD_UID)).toBe(clock.now() + 300_000);
+  });
 });
+
+function claim(): PersistentVolumeClaim {
+  return { metadata: { name: 'data', uid: 'claim-1' }, spec: { volumeName: 'pv' }, status: { phase: 'Bound' } };
+}
+
+function must<T>(value: T | undefined, message: string): T {
+  if (value === undefined) throw new Error(message);
+  return value;
+}
