@@ -15,6 +15,8 @@ export type Need =
       readonly container: ObservedContainer;
       readonly graceSeconds: number;
       readonly cause: StopCause;
+      /** It will not start again, whatever its exit. */
+      readonly ends: boolean;
     }
   | { readonly type: 'done' }
   | StartNeed;
@@ -28,7 +30,7 @@ export interface StartNeed {
 
 /** A container that is over for good, or will be once it has stopped. */
 export function endsWithIt(need: Need): boolean {
-  return need.type === 'done' || (need.type === 'stop' && need.cause.restart === undefined);
+  return need.type === 'done' || (need.type === 'stop' && need.ends);
 }
 
 /** A main container (reference 2.1, 2.2). */
@@ -75,18 +77,29 @@ export function assessRunning(
 ): Extract<Need, { type: 'stop' }> | undefined {
   const { name } = container;
   const podGrace = pod.spec.terminationGracePeriodSeconds ?? 0;
+  // How such a container ends decides about its restart, as for one that ended by itself.
+  const unstarted = snapshot.hooks.get(stopKey(name, last.attempt))?.postStart === 'failed';
   const pending = snapshot.memory.stops.get(stopKey(name, last.attempt));
   if (pending !== undefined) {
     // What was begun goes on, also when its reason is gone meanwhile.
     const { graceSeconds, restart } = pending;
-    return { type: 'stop', container: last, graceSeconds, cause: restart === undefined ? {} : { restart } };
+    const cause = restart === undefined ? {} : { restart };
+    return { type: 'stop', container: last, graceSeconds, cause, ends: restart === undefined && !unstarted };
   }
-  if (snapshot.hooks.get(stopKey(name, last.attempt))?.postStart === 'failed')
-    return { type: 'stop', container: last, graceSeconds: podGrace, cause: { why: 'FailedPostStartHook' } };
+  if (unstarted) {
+    const cause = { why: 'FailedPostStartHook' };
+    return { type: 'stop', container: last, graceSeconds: podGrace, cause, ends: false };
+  }
   const suffix = who.startsWith('Init') ? '' : ', will be restarted';
   if (snapshot.changed.has(name)) {
     const why = `${who} definition changed${suffix}`;
-    return { type: 'stop', container: last, graceSeconds: podGrace, cause: { why, restart: { type: 'changed' } } };
+    return {
+      type: 'stop',
+      container: last,
+      graceSeconds: podGrace,
+      cause: { why, restart: { type: 'changed' } },
+      ends: false,
+    };
   }
   const failure = snapshot.unhealthy.get(stopKey(name, last.attempt));
   if (failure === undefined) return undefined;
@@ -99,6 +112,7 @@ export function assessRunning(
     container: last,
     graceSeconds: failure.graceSeconds ?? podGrace,
     cause: restarts ? { why: `${why}${suffix}`, restart: { type: 'unhealthy', ...exitBefore } } : { why },
+    ends: !restarts,
   };
 }
 
