@@ -45,11 +45,11 @@ export const containerContent: readonly Case<ContainerProvider>[] = [
     run: async (provider, world) => {
       const spec = world.shell('printf "%s\\n" "$A" "$B" "$C" "[$D]"', {
         env: [
-          ['A', 'first'],
-          ['B', '$A $(A) `id` "quoted" \\ back'],
-          ['C', 'a=b=c'],
-          ['D', ''],
-          ['A', 'second'],
+          { name: 'A', value: 'first' },
+          { name: 'B', value: '$A $(A) `id` "quoted" \\ back' },
+          { name: 'C', value: 'a=b=c' },
+          { name: 'D', value: '' },
+          { name: 'A', value: 'second', sensitive: true },
         ],
       });
       expect(await outputOf(provider, world, spec)).toEqual(['second', '$A $(A) `id` "quoted" \\ back', 'a=b=c', '[]']);
@@ -59,7 +59,7 @@ export const containerContent: readonly Case<ContainerProvider>[] = [
     name: 'keeps the line ends of an environment value',
     unless: needsShellAndLogs,
     run: async (provider, world) => {
-      const spec = world.shell('echo "$TEXT"', { env: [['TEXT', 'one\ntwo']] });
+      const spec = world.shell('echo "$TEXT"', { env: [{ name: 'TEXT', value: 'one\ntwo' }] });
       expect(await outputOf(provider, world, spec)).toEqual(['one', 'two']);
     },
   },

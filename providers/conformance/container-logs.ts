@@ -169,7 +169,7 @@ export const containerLogs: readonly Case<ContainerProvider>[] = [
     run: async (provider, world) => {
       const sandbox = await world.ready(provider);
       const text = 'tab\there "quoted" \u001b[31mred\u001b[0m żółw 漢字 🐢 \u0001';
-      const spec = world.shell('printf "%s\\n" "$TEXT"', { env: [['TEXT', text]] });
+      const spec = world.shell('printf "%s\\n" "$TEXT"', { env: [{ name: 'TEXT', value: text }] });
       await world.runToEnd(provider, sandbox, spec);
       expect(await world.output(provider, refOf(sandbox, spec))).toEqual([text]);
     },

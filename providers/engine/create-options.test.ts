@@ -73,10 +73,10 @@ describe('a container', () => {
 
   it('sees variables in order, the last value of a name', () => {
     const env = [
-      ['A', '1'],
-      ['B', 'x=y'],
-      ['A', '2'],
-      ['C', ''],
+      { name: 'A', value: '1' },
+      { name: 'B', value: 'x=y' },
+      { name: 'A', value: '2', sensitive: true },
+      { name: 'C', value: '' },
     ] as const;
     expect(create({ env }).Env).toEqual(['A=2', 'B=x=y', 'C=']);
   });

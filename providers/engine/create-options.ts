@@ -8,6 +8,7 @@ import {
   type SandboxSpec,
   type SecuritySpec,
 } from '../contract/index.ts';
+import { envMap } from '../shared/env-map.ts';
 import { encodeUnit } from '../shared/unit-labels.ts';
 import { containerName, unfilledSandboxName, volumeName } from '../shared/unit-names.ts';
 import { volumeMounts } from './volume-mounts.ts';
@@ -129,9 +130,8 @@ function isGiven(words: readonly string[] | undefined): words is readonly string
   return words !== undefined && words.length > 0;
 }
 
-/** Order of first appearance, value of the last one. */
 function environment(env: ContainerSpec['env']): string[] {
-  return [...new Map(env)].map(([name, value]) => `${name}=${value}`);
+  return [...envMap(env)].map(([name, value]) => `${name}=${value}`);
 }
 
 function userOf({ runAsUser, runAsGroup }: SecuritySpec, imageUser: string | undefined): string | undefined {

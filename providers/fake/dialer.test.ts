@@ -2,7 +2,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import type { DialTarget, PodUid, SandboxSpec } from '../contract/index.ts';
+import type { DialTarget, EnvEntry, PodUid, SandboxSpec } from '../contract/index.ts';
 import { ProviderError } from '../contract/index.ts';
 import { FakeBackend } from './backend.ts';
 import { FakeContainerProvider } from './container-provider.ts';
@@ -22,7 +22,7 @@ const sandbox: SandboxSpec = {
   hints: {},
 };
 
-async function podWith(servers: readonly FakeServerInput[], env: readonly (readonly [string, string])[] = []) {
+async function podWith(servers: readonly FakeServerInput[], env: readonly EnvEntry[] = []) {
   const clock = new FakeClock();
   const backend = new FakeBackend(clock);
   const provider = new FakeContainerProvider(backend, { nodeName: 'n', ownerLabels: {} });
@@ -107,7 +107,7 @@ describe('a server of a fake container', () => {
   });
 
   it('is named by the environment', async () => {
-    const { dial } = await podWith([], [['FAKE_LISTEN', '8080 7000:echo@loopback nonsense']]);
+    const { dial } = await podWith([], [{ name: 'FAKE_LISTEN', value: '8080 7000:echo@loopback nonsense' }]);
     (await dial({ to: 'pod', port: 8080 })).destroy();
     const echo = await dial({ to: 'loopback', port: 7000 });
     echo.end('back');

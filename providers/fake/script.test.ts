@@ -24,9 +24,9 @@ test('given scripts win over environment, environment over command, command over
   const spec = container({
     command: ['sleep', '2'],
     env: [
-      ['FAKE_STOP_AFTER_MS', '3'],
-      ['FAKE_EXIT_CODE', '3'],
-      ['FAKE_EXIT_AFTER_MS', '30'],
+      { name: 'FAKE_STOP_AFTER_MS', value: '3' },
+      { name: 'FAKE_EXIT_CODE', value: '3' },
+      { name: 'FAKE_EXIT_AFTER_MS', value: '30' },
     ],
   });
   expect(book.scriptFor('pod', spec)).toMatchObject({
@@ -38,7 +38,7 @@ test('given scripts win over environment, environment over command, command over
 });
 
 test('an exit code in the environment alone means an exit at once', () => {
-  const spec = container({ env: [['FAKE_EXIT_CODE', '7']] });
+  const spec = container({ env: [{ name: 'FAKE_EXIT_CODE', value: '7' }] });
   expect(new ScriptBook().scriptFor('pod', spec)).toEqual({ exitAfterMs: 0, exitCode: 7 });
 });
 

@@ -1,4 +1,5 @@
 import type { ContainerSpec } from '../contract/index.ts';
+import { envMap } from '../shared/env-map.ts';
 import { type FakeScript, type FakeServer, parseServers, type ScriptMatcher } from './schema.ts';
 import { readCommand } from './shell.ts';
 
@@ -17,7 +18,7 @@ export class ScriptBook {
 
   /** Given scripts over environment over command over default. */
   scriptFor(podName: string, spec: ContainerSpec): FakeScript {
-    const env = new Map(spec.env);
+    const env = envMap(spec.env);
     const matching = this.#entries.filter(({ matcher }) => matches(matcher, podName, spec)).map(({ script }) => script);
     return merge([
       this.#fallback,

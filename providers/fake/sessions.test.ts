@@ -14,7 +14,7 @@ const SPEC: ContainerSpec = {
   role: 'main',
   image: 'web:1',
   command: ['server'],
-  env: [['NAME', 'value']],
+  env: [{ name: 'NAME', value: 'value' }],
   mounts: [],
   resources: {},
   security: {},

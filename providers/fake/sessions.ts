@@ -8,6 +8,7 @@ import type {
   PodUid,
 } from '../contract/index.ts';
 import { ProviderError } from '../contract/index.ts';
+import { envMap } from '../shared/env-map.ts';
 import type { FakeBackend } from './backend.ts';
 import { type FakePlace, runCommand } from './commands.ts';
 import type { FakeContainer } from './container.ts';
@@ -42,7 +43,7 @@ export class FakeSessions implements ExecFacet, AttachFacet {
       const place = {
         session,
         clock: this.#backend.clock,
-        env: new Map(container.spec.env),
+        env: envMap(container.spec.env),
         hostname: pod.hostname,
       };
       const answer = this.#backend.execAnswer(ref, container, request.command);

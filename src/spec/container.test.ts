@@ -31,8 +31,8 @@ describe('container spec', () => {
 
   it('expands command and args from the final environment, and workingDir never', () => {
     const env: ContainerInput['env'] = [
-      ['A', 'x'],
-      ['B', '$(A)'],
+      { name: 'A', value: 'x' },
+      { name: 'B', value: '$(A)' },
     ];
     const spec = build({ command: ['sh', '$(A)'], args: ['$(B)', '$$(A)', '$(C)'], workingDir: '/$(A)' }, { env });
     expect(spec).toMatchObject({ command: ['sh', 'x'], args: ['$(A)', '$(A)', '$(C)'], workingDir: '/$(A)', env });

@@ -1,7 +1,6 @@
-import type { ContainerSpec, MountSpec, ResourceSpec } from '../../providers/contract/index.ts';
+import type { ContainerSpec, EnvEntry, MountSpec, ResourceSpec } from '../../providers/contract/index.ts';
 import type { Container, Pod } from '../model/pod.ts';
 import { quantityToBytes, quantityToMilli } from '../model/quantity.ts';
-import type { Env } from './env.ts';
 import { expand } from './expand.ts';
 import { containerRecord, printContainerLabels } from './labels.ts';
 import { buildSecurity, verifyRunAsNonRoot } from './security.ts';
@@ -12,7 +11,7 @@ export interface ContainerInput {
   readonly role?: ContainerSpec['role'];
   readonly attempt: number;
   /** From composeEnv. */
-  readonly env: Env;
+  readonly env: readonly EnvEntry[];
   /** USER of the image, where the backend tells (PulledImage.user). */
   readonly imageUser?: string;
   /** KubeletConfiguration.podPidsLimit; absent or negative means no limit. */
@@ -23,7 +22,7 @@ export interface ContainerInput {
 export function buildContainer(input: ContainerInput): ContainerSpec {
   const { pod, container, role = 'main', attempt, env, imageUser } = input;
   verifyRunAsNonRoot(pod, container, imageUser);
-  const values = new Map(env);
+  const values = new Map(env.map(({ name, value }) => [name, value]));
   const expanded = (texts: readonly string[]): readonly string[] =>
     texts.map((text) => expand(text, (name) => values.get(name)));
   const { command = [], args = [], workingDir = '', terminationMessagePath = '' } = container;

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { Container, Pod, Service } from '../model/pod.ts';
 import { makeContainer, makePod, POD_UID, type PodOverrides } from '../testing/builders.ts';
 import { ContainerConfigError } from './config-error.ts';
-import { composeEnv, type EnvInput, primaryFirst } from './env.ts';
+import { composeEnv, type EnvInput } from './env.ts';
+import { NO_ENV_OBJECTS, primaryFirst } from './env-sources.ts';
 
 type ServiceSpec = NonNullable<Service['spec']>;
 
@@ -27,11 +28,13 @@ function compose(env: Container['env'], { pod = {}, ...rest }: Overrides = {}): 
     services: [],
     hostIPs: ['192.168.0.10'],
     podIPs: ['10.0.0.7'],
+    allocatable: { cpuMilli: 4000, memoryBytes: 2 ** 33, ephemeralBytes: 2 ** 36 },
+    objects: NO_ENV_OBJECTS,
     ...rest,
   };
   const result = composeEnv(input);
-  expect(new Set(result.map(([name]) => name)).size, 'every name once').toBe(result.length);
-  return Object.fromEntries(result);
+  expect(new Set(result.map(({ name }) => name)).size, 'every name once').toBe(result.length);
+  return Object.fromEntries(result.map(({ name, value }) => [name, value]));
 }
 
 const ref = (name: string, fieldPath: string): NonNullable<Container['env']>[number] => ({
@@ -97,13 +100,14 @@ describe('environment of a container', () => {
     expect(attempt).toThrow(ContainerConfigError);
     expect(attempt).toThrow(/^services have not yet been read at least once, cannot construct envvars$/);
     const pod: Pod = makePod();
-    const input = { pod, container: makeContainer(), services: [], hostIPs: [], podIPs: [] };
+    const around = { hostIPs: [], podIPs: [], allocatable: undefined, objects: NO_ENV_OBJECTS };
+    const input = { pod, container: makeContainer(), services: [], ...around };
     expect(() => composeEnv(input)).toThrow(/^nil pod.spec.enableServiceLinks encountered, cannot construct envvars$/);
   });
 
   it('never starts a container without a value it asks for', () => {
-    const secret = { name: 'S', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } };
-    expect(() => compose([secret])).toThrow('env source is not supported yet: secretKeyRef');
+    const later = { name: 'S', valueFrom: { somethingNew: {} } as object };
+    expect(() => compose([later])).toThrow('env source is not supported yet: somethingNew');
     expect(() => compose([ref('L', 'metadata.labels')])).toThrow('field label not supported: metadata.labels');
   });
 });

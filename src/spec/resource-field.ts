@@ -33,6 +33,17 @@ export function resourceField(
   return String(Math.ceil(value / count(unit)));
 }
 
+/**
+ * What stands for limits that a container does not set: those of the pod as a whole before what the node can give
+ * (defaultPodLimitsForDownwardAPI); the pod has them for cpu and memory.
+ */
+export function defaultLimits({ spec }: Pod, node: Allocatable): Allocatable {
+  const limits = spec.resources?.limits ?? {};
+  const cpuMilli = milliOf(parseQuantity(limits['cpu'] ?? '0'));
+  const memoryBytes = wholeOf(parseQuantity(limits['memory'] ?? '0'));
+  return { ...node, ...(cpuMilli > 0 && { cpuMilli }), ...(memoryBytes > 0 && { memoryBytes }) };
+}
+
 /** The container that a selector names, init containers included; throws with the kubelet's text. */
 export function selectedContainer({ spec }: Pod, name: string): Container {
   const found = [...spec.containers, ...(spec.initContainers ?? [])].find((container) => container.name === name);

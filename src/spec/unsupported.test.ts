@@ -145,15 +145,15 @@ describe('a pod that asks for more', () => {
 
   it.each<[object, string]>([
     [{ lifecycle: { preStop: { sleep: { seconds: 1 } } } }, 'lifecycle: lifecycle hooks are not supported yet'],
-    [{ envFrom: [{ configMapRef: { name: 'x' } }] }, 'envFrom: envFrom is not supported yet'],
+    [{ envFrom: [{ someRef: { name: 'x' } }] }, 'envFrom[0].someRef: this field is not known'],
     [
       {
         env: [
           { name: 'A', value: 'x' },
-          { name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+          { name: 'B', valueFrom: { someKeyRef: { name: 's', key: 'k' } } },
         ],
       },
-      'env[1].valueFrom.secretKeyRef: env from this source is not supported yet',
+      'env[1].valueFrom.someKeyRef: env from this source is not supported yet',
     ],
     [
       { env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'status.phase' } } }] },

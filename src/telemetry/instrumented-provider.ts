@@ -20,6 +20,7 @@ const OPERATIONS: ReadonlyMap<string, string | undefined> = new Map<string, stri
   ['stopPod', 'stop_podsandbox'],
   ['removePod', 'remove_podsandbox'],
   ['updateFiles', undefined],
+  ['readVolumeFile', undefined],
   ['images.imagePresent', 'image_status'],
   ['images.pullImage', 'pull_image'],
   ['images.listImages', 'list_images'],
