@@ -21,6 +21,7 @@ import { Executor } from './pod/execute.ts';
 import type { ExecutorDeps } from './pod/executor-deps.ts';
 import { Hooks } from './pod/hooks.ts';
 import { planContainers } from './pod/plan/containers.ts';
+import { withDeadline } from './pod/plan/deadline.ts';
 import { planUnit } from './pod/plan/unit.ts';
 import { Workers } from './pod/workers.ts';
 import { HookRunner } from './probes/hook-runner.ts';
@@ -101,7 +102,7 @@ export class PodStack {
       desired: this.desired,
       observed: this.pleg,
       backend: this.pleg,
-      plan: provider.kind === 'container' ? planContainers : planUnit,
+      plan: withDeadline(provider.kind === 'container' ? planContainers : planUnit),
       execute: (action, turn) => executor.run(action, turn),
       status: this.writer,
       volumes: deps.volumes,

@@ -59,6 +59,12 @@ export class Executor {
         return this.#drive(() => this.#pods().removePod(uid, options));
       case 'showBackOff':
         return this.#showBackOff(action.container, action.finishedAtMs, turn);
+      case 'overrule': {
+        const { reason, message } = action;
+        this.#deps.events.pod(podOf(turn.snapshot), { type: 'Normal', reason, message });
+        turn.memory = { ...turn.memory, override: { reason, message } };
+        return;
+      }
       case 'showStopped':
         await this.#flush(turn);
         turn.memory = { ...turn.memory, stoppedShown: true };

@@ -79,9 +79,23 @@ export class SandboxStep {
     await this.attempt(turn, async () => {
       const spec = await this.resolve(turn, attempt);
       this.#tellDnsProblems(pod);
-      await this.#deps.limit(() => provider.ensureSandbox(spec, { signal: turn.signal }));
+      await this.#deps.limit(() => this.#make(provider, spec, pod, turn.signal));
       turn.memory = filled(turn.memory, spec.volumes);
     });
+  }
+
+  /** Volumes that only the backend can judge (a path of its host) fail like those that cannot be resolved. */
+  async #make(provider: ContainerProvider, spec: SandboxSpec, pod: Pod, signal: AbortSignal): Promise<void> {
+    try {
+      await provider.ensureSandbox(spec, { signal });
+    } catch (error: unknown) {
+      if (!isProviderError(error)) throw error;
+      const [first, ...others] = error.volumes.map(({ volume, message }) => new VolumeError(volume, message));
+      if (first === undefined) throw error;
+      const failure = new VolumeError(first.volume, first.message, { cause: error, others });
+      this.#failedMount(pod, failure);
+      throw failure;
+    }
   }
 
   /** Without a pod network there is no sandbox; the node is NotReady for the same reason (reference 5.7, 16.1). */

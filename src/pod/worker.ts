@@ -264,12 +264,14 @@ export class PodWorker {
       finished,
       terminating: stop !== undefined,
       ...(rejection === undefined ? {} : { rejection }),
+      ...(memory.override === undefined ? {} : { override: memory.override }),
     });
   }
 }
 
 function touchesBackend(action: Action): boolean {
   switch (action.type) {
+    case 'overrule':
     case 'showStopped':
     case 'pullImage':
     case 'refreshVolumes':

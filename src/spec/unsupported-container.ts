@@ -1,18 +1,8 @@
 import type { Container } from '../model/pod.ts';
+import { isRecord } from '../util/is-record.ts';
 import { ENV, ENV_FROM } from './unsupported-env.ts';
 import { PROBE } from './unsupported-probe.ts';
-import {
-  both,
-  each,
-  fields,
-  keys,
-  notYet,
-  oneOf,
-  provided,
-  type Rule,
-  supported,
-  unless,
-} from './unsupported-rules.ts';
+import { both, each, fields, keys, notYet, oneOf, provided, supported, unless } from './unsupported-rules.ts';
 import { CONTAINER_SECURITY } from './unsupported-security.ts';
 import { VOLUME_MOUNT } from './unsupported-volume.ts';
 
@@ -23,6 +13,25 @@ const RESOURCE_NAMES = keys(
   new Set(['cpu', 'memory', 'ephemeral-storage']),
   'only cpu, memory and ephemeral-storage are supported yet',
 );
+
+type Lifecycle = NonNullable<Container['lifecycle']>;
+type Handler = NonNullable<Lifecycle['postStart']>;
+type HttpGet = NonNullable<Handler['httpGet']>;
+type RestartRule = NonNullable<Container['restartPolicyRules']>[number];
+
+/** What src/probes/hook-runner.ts knows; `tcpSocket` is accepted by the API and always fails, here too (reference 2.11). */
+const HOOK = fields<Handler>({
+  exec: fields<NonNullable<Handler['exec']>>({ command: supported }),
+  httpGet: fields<HttpGet>({
+    path: supported,
+    port: supported,
+    host: supported,
+    scheme: oneOf(['HTTP', 'HTTPS']),
+    httpHeaders: each(fields<NonNullable<HttpGet['httpHeaders']>[number]>({ name: supported, value: supported })),
+  }),
+  sleep: fields<NonNullable<Handler['sleep']>>({ seconds: supported }),
+  tcpSocket: supported,
+});
 
 const CONTAINER = fields<Container>({
   name: supported,
@@ -52,14 +61,14 @@ const CONTAINER = fields<Container>({
   }),
   // Says what to do on a resize, and without one nothing.
   resizePolicy: supported,
-  restartPolicy: notYet('a restart policy of a container is'),
-  restartPolicyRules: notYet('restart rules are'),
+  restartPolicy: supported,
+  restartPolicyRules: each(fields<RestartRule>({ action: oneOf(['Restart']), exitCodes: supported })),
   volumeMounts: each(VOLUME_MOUNT),
   volumeDevices: notYet('block devices are'),
   livenessProbe: PROBE,
   readinessProbe: PROBE,
   startupProbe: PROBE,
-  lifecycle: notYet('lifecycle hooks are'),
+  lifecycle: fields<Lifecycle>({ postStart: HOOK, preStop: HOOK, stopSignal: notYet('a stop signal of a pod is') }),
   // Defaults of the API server; without messages they have no effect yet.
   terminationMessagePath: oneOf(['/dev/termination-log']),
   terminationMessagePolicy: oneOf(['File']),
@@ -75,3 +84,42 @@ export const CONTAINERS = both(each(CONTAINER), (value, path, traits) =>
     ? provided(({ network }) => network.sharedNamespace, 'give several containers one network')(value, path, traits)
     : undefined,
 );
+
+/** Plain ones and sidecars, each as far as the backend can sequence them. */
+export const INIT_CONTAINERS = both(each(CONTAINER), (value, path, traits) => {
+  if (!Array.isArray(value)) return undefined;
+  for (const [index, container] of value.entries()) {
+    const rule = isSidecarLike(container)
+      ? provided(({ sidecars }) => sidecars, 'run sidecars')
+      : provided(({ initContainers }) => initContainers, 'run init containers');
+    const found = rule(container, `${path}[${index}]`, traits);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+});
+
+/** `targetContainerName` needs a PID namespace that is joined. */
+export const EPHEMERAL_CONTAINERS = both(
+  each(
+    both(
+      (value, path, traits) => CONTAINER(withoutTarget(value), path, traits),
+      (value, path) =>
+        hasTarget(value) ? { path: `${path}.targetContainerName`, why: 'a target is not supported yet' } : undefined,
+    ),
+  ),
+  provided(({ ephemeralContainers }) => ephemeralContainers, 'add containers to a pod that runs'),
+);
+
+function isSidecarLike(value: unknown): boolean {
+  return isRecord(value) && value['restartPolicy'] === 'Always';
+}
+
+function hasTarget(value: unknown): boolean {
+  return isRecord(value) && value['targetContainerName'] !== undefined && value['targetContainerName'] !== '';
+}
+
+function withoutTarget(value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  const { targetContainerName: _, ...rest } = value;
+  return rest;
+}

@@ -31,15 +31,20 @@ export interface ProbeFacets {
   readonly dial: boolean;
 }
 
+const HOOKS = ['postStart', 'preStop'] as const;
 const PROBES = ['startupProbe', 'readinessProbe', 'livenessProbe'] as const;
 
-/** The first probe of a pod that this provider has no way to ask. */
+/** The first probe or hook of a pod that this provider has no way to run. */
 export function firstUnaskableProbe({ spec }: Pod, facets: ProbeFacets): Unsupported | undefined {
   for (const list of ['containers', 'initContainers'] as const) {
     for (const [i, container] of (spec[list] ?? []).entries()) {
       for (const name of PROBES) {
         const why = unaskable(container[name], facets);
         if (why !== undefined) return { path: `spec.${list}[${i}].${name}`, why };
+      }
+      for (const name of HOOKS) {
+        const why = unrunnable(container.lifecycle?.[name], facets);
+        if (why !== undefined) return { path: `spec.${list}[${i}].lifecycle.${name}`, why };
       }
     }
   }
@@ -50,4 +55,12 @@ function unaskable(probe: Probe | undefined, { exec, dial }: ProbeFacets): strin
   if (probe === undefined) return undefined;
   if (probe.exec !== undefined) return exec ? undefined : 'the provider cannot run commands in containers';
   return dial ? undefined : 'the provider cannot connect to pods';
+}
+
+type Handler = NonNullable<NonNullable<Container['lifecycle']>['postStart']>;
+
+function unrunnable(handler: Handler | undefined, { exec, dial }: ProbeFacets): string | undefined {
+  if (handler?.exec !== undefined) return exec ? undefined : 'the provider cannot run commands in containers';
+  if (handler?.httpGet !== undefined) return dial ? undefined : 'the provider cannot connect to pods';
+  return undefined;
 }

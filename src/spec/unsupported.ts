@@ -1,6 +1,6 @@
 import type { ProviderTraits } from '../../providers/contract/index.ts';
 import type { Pod } from '../model/pod.ts';
-import { CONTAINERS } from './unsupported-container.ts';
+import { CONTAINERS, EPHEMERAL_CONTAINERS, INIT_CONTAINERS } from './unsupported-container.ts';
 import { each, fields, notYet, oneOf, type Rule, supported, type Unsupported } from './unsupported-rules.ts';
 import { POD_SECURITY } from './unsupported-security.ts';
 import { firstUnsupportedSubPath, VOLUME } from './unsupported-volume.ts';
@@ -20,13 +20,13 @@ const graceSeconds: Rule = (value, path, { maxGraceSeconds }) =>
 
 const POD_SPEC = fields<Pod['spec']>({
   containers: CONTAINERS,
-  initContainers: notYet('init containers are'),
-  ephemeralContainers: notYet('ephemeral containers are'),
+  initContainers: INIT_CONTAINERS,
+  ephemeralContainers: EPHEMERAL_CONTAINERS,
   volumes: each(VOLUME),
   securityContext: POD_SECURITY,
   restartPolicy: supported,
   terminationGracePeriodSeconds: graceSeconds,
-  activeDeadlineSeconds: notYet('a deadline is'),
+  activeDeadlineSeconds: supported,
   hostname: supported,
   subdomain: supported,
   hostnameOverride: notYet('hostnameOverride is'),

@@ -20,6 +20,7 @@ import { Executor } from '../pod/execute.ts';
 import type { ExecutorDeps } from '../pod/executor-deps.ts';
 import { Hooks } from '../pod/hooks.ts';
 import { planContainers } from '../pod/plan/containers.ts';
+import { withDeadline } from '../pod/plan/deadline.ts';
 import { planUnit } from '../pod/plan/unit.ts';
 import type { ImageSource, PodEvent, StatusSink, VolumeSource } from '../pod/ports.ts';
 import { Workers } from '../pod/workers.ts';
@@ -210,7 +211,7 @@ export class Harness {
       desired,
       observed: pleg,
       backend: pleg,
-      plan: provider.kind === 'container' ? planContainers : planUnit,
+      plan: withDeadline(provider.kind === 'container' ? planContainers : planUnit),
       execute: (action, turn) => executor.run(action, turn),
       status: deps.status,
       volumes,

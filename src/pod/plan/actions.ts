@@ -45,6 +45,8 @@ type CommonAction =
   | { readonly type: 'refreshVolumes' }
   /** Shows CrashLoopBackOff: event and waiting reason, once per exit. */
   | { readonly type: 'showBackOff'; readonly container: string; readonly finishedAtMs: number }
+  /** The pod is over for this reason, whatever its containers do: event, and Failed in the end. */
+  | { readonly type: 'overrule'; readonly reason: string; readonly message: string }
   /** Waits until the API server has seen the pod with everything stopped, before its phase becomes terminal (oracle cases 055, 142). */
   | { readonly type: 'showStopped' }
   /** Waits until the API server has acknowledged the terminal status (reference 1.10.3: PATCH first, then DELETE). */

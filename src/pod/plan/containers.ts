@@ -21,7 +21,7 @@ const STOPPING_POLL_MS = 1_000;
 export function planContainers(snapshot: Snapshot): Plan {
   const { pod, stop, memory } = snapshot;
   if (pod === undefined || stop !== undefined || memory.admission?.type === 'rejected') return planEnd(snapshot);
-  if (isTerminalPhase(statusOf(snapshot).phase)) return planEnd(snapshot);
+  if (memory.override !== undefined || isTerminalPhase(statusOf(snapshot).phase)) return planEnd(snapshot);
   const main = pod.spec.containers.map((container) => assessMain(snapshot, pod, container));
   const init = planInit(snapshot, pod);
   // A container that a probe has given up and that may not restart takes the pod along when it was the last one. Sidecars do not

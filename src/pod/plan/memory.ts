@@ -25,6 +25,8 @@ export interface PodMemory {
   readonly volumes?: readonly VolumeSpec[];
   /** Some volume content may be outdated (an object changed, or the process is new). */
   readonly volumesDirty: boolean;
+  /** Why the pod is over although its containers are not (reference 2.9). */
+  readonly override?: { readonly reason: string; readonly message: string };
   /** The API server has seen the pod stopped, but not ended yet. */
   readonly stoppedShown?: true;
   /** The terminal status is acknowledged by the API server. */

@@ -16,6 +16,7 @@ export function planUnit(snapshot: Snapshot): Plan {
     pod === undefined ||
     stop !== undefined ||
     memory.admission?.type === 'rejected' ||
+    memory.override !== undefined ||
     isTerminalPhase(statusOf(snapshot).phase);
   if (over) return planEnd(snapshot);
   if (observed === undefined) return planLaunch(snapshot, 0);
