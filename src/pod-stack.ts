@@ -261,7 +261,16 @@ export class PodStack {
     const { provider, config } = this.#options;
     const { dns } = podDns(pod, { servers: config.clusterDns, domain: config.clusterDomain });
     return {
-      sandbox: buildSandbox({ pod, attempt: 0, volumes: [], facts, dns, hintsPrefix: `${provider.name}.outrigger/` }),
+      sandbox: buildSandbox({
+        pod,
+        attempt: 0,
+        volumes: [],
+        facts,
+        // A name that is too long fails the sandbox, not the admission.
+        names: { hostname: '' },
+        dns,
+        hintsPrefix: `${provider.name}.outrigger/`,
+      }),
       containers: pod.spec.containers.flatMap((container) => outlineContainer(pod, container)),
       restartPolicy: restartPolicy(pod),
       graceSeconds: graceSeconds(pod),

@@ -74,5 +74,7 @@ export interface HostReport {
     readonly pods: number;
     readonly extended?: Readonly<Record<string, number>>;
   };
+  /** Text of the resolv.conf that pods with dnsPolicy Default get; absent where they get the backend's own resolver. */
+  readonly resolvConf?: string;
   readonly addresses: readonly { readonly type: 'InternalIP' | 'ExternalIP' | 'Hostname'; readonly address: string }[];
 }

@@ -53,6 +53,9 @@ export interface NetworkSpec {
     readonly searches: readonly string[];
     readonly options: readonly string[];
   };
+  /** Names of the pod's own addresses, for /etc/hosts; none on the host's network. */
+  readonly hostnames?: readonly string[];
+  /** More lines of /etc/hosts. */
   readonly hostAliases: readonly { readonly ip: string; readonly hostnames: readonly string[] }[];
 }
 

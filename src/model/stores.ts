@@ -34,6 +34,8 @@ export interface NodeFacts {
   readonly hostIPs: readonly string[];
   /** The pod network, from --pod-cidr or spec.podCIDR. */
   readonly podCidr?: string;
+  /** Text of the node's resolv.conf, where the backend tells it. */
+  readonly resolvConf?: string;
   readonly runtimeName: string;
   readonly os: string;
   readonly arch: string;

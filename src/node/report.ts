@@ -134,6 +134,7 @@ export function nodeFacts(
     nodeName: settings.name,
     hostIPs: hostIPs.map(({ address }) => address),
     ...(podCidr !== undefined && { podCidr }),
+    ...(host.resolvConf !== undefined && { resolvConf: host.resolvConf }),
     runtimeName: host.runtimeName,
     os: host.os,
     arch: host.arch,

@@ -5,7 +5,8 @@ import {
   type VolumeSpec,
 } from '../../providers/contract/index.ts';
 import { formatPod, type Pod } from '../model/pod.ts';
-import { podDns } from '../spec/dns.ts';
+import { type DnsSettings, podDns } from '../spec/dns.ts';
+import { sandboxNames } from '../spec/names.ts';
 import { buildSandbox } from '../spec/sandbox.ts';
 import { isAbortError } from '../util/abort.ts';
 import { withJitter } from '../util/backoff.ts';
@@ -58,8 +59,9 @@ export class SandboxStep {
     const { facts, settings, provider } = this.#deps;
     const node = facts();
     if (node === undefined) throw new Error('the node is not known yet');
-    const { dns } = podDns(pod, { servers: settings.clusterDns, domain: settings.clusterDomain });
-    return buildSandbox({ pod, attempt, volumes, facts: node, dns, hintsPrefix: `${provider.name}.outrigger/` });
+    const { dns } = podDns(pod, this.#dnsSettings());
+    const names = sandboxNames(pod, settings.clusterDomain);
+    return buildSandbox({ pod, attempt, volumes, facts: node, names, dns, hintsPrefix: `${provider.name}.outrigger/` });
   }
 
   async ensure(
@@ -180,9 +182,13 @@ export class SandboxStep {
   }
 
   #tellDnsProblems(pod: Pod): void {
-    const { settings, events } = this.#deps;
-    const { warnings } = podDns(pod, { servers: settings.clusterDns, domain: settings.clusterDomain });
-    for (const warning of warnings) events.pod(pod, { type: 'Warning', ...warning });
+    const { warnings } = podDns(pod, this.#dnsSettings());
+    for (const warning of warnings) this.#deps.events.pod(pod, { type: 'Warning', ...warning });
+  }
+
+  #dnsSettings(): DnsSettings {
+    const { settings, facts } = this.#deps;
+    return { servers: settings.clusterDns, domain: settings.clusterDomain, nodeResolvConf: facts()?.resolvConf };
   }
 
   #failedMount(pod: Pod, error: VolumeError): void {

@@ -8,6 +8,7 @@ function build(overrides: Partial<SandboxInput> = {}): ReturnType<typeof buildSa
     attempt: 0,
     volumes: [],
     facts: {},
+    names: { hostname: 'p', hostnames: ['p'] },
     dns: undefined,
     hintsPrefix: 'docker.outrigger/',
     ...overrides,
@@ -20,7 +21,7 @@ describe('sandbox spec', () => {
       pod: { uid: POD_UID, namespace: 'ns', name: 'p' },
       attempt: 2,
       hostname: 'p',
-      network: { mode: 'pod', ports: [], hostAliases: [] },
+      network: { mode: 'pod', ports: [], hostnames: ['p'], hostAliases: [] },
       volumes: [],
       sharePidNamespace: false,
       labels: expect.objectContaining({ 'io.kubernetes.pod.uid': POD_UID }),
@@ -44,8 +45,17 @@ describe('sandbox spec', () => {
         { containerPort: 81, protocol: 'TCP' },
       ],
       dns,
+      hostnames: ['p'],
       hostAliases: [],
     });
+  });
+
+  it('has the aliases of the pod', () => {
+    const hostAliases = [{ ip: '10.1.2.3', hostnames: ['a', 'b'] }, { ip: '10.1.2.4' }];
+    expect(build({ pod: makePod({ spec: { hostAliases } }) }).network.hostAliases).toEqual([
+      { ip: '10.1.2.3', hostnames: ['a', 'b'] },
+      { ip: '10.1.2.4', hostnames: [] },
+    ]);
   });
 
   it('hands the provider the annotations under its own prefix', () => {

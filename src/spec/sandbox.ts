@@ -2,7 +2,7 @@ import type { NetworkSpec, SandboxSpec, VolumeSpec } from '../../providers/contr
 import type { Pod } from '../model/pod.ts';
 import type { NodeFacts } from '../model/stores.ts';
 import { podRecord, printPodLabels } from './labels.ts';
-import { podHostname } from './names.ts';
+import type { SandboxNames } from './names.ts';
 import { podPorts } from './ports.ts';
 
 export interface SandboxInput {
@@ -10,24 +10,27 @@ export interface SandboxInput {
   readonly attempt: number;
   readonly volumes: readonly VolumeSpec[];
   readonly facts: Pick<NodeFacts, 'podCidr'>;
+  /** From sandboxNames. */
+  readonly names: SandboxNames;
   /** From podDns; undefined leaves the backend's own resolver. */
   readonly dns: NetworkSpec['dns'];
   /** Annotations that start with this (`docker.outrigger/`) go to the provider, without it. */
   readonly hintsPrefix: string;
 }
 
-export function buildSandbox({ pod, attempt, volumes, facts, dns, hintsPrefix }: SandboxInput): SandboxSpec {
+export function buildSandbox({ pod, attempt, volumes, facts, names, dns, hintsPrefix }: SandboxInput): SandboxSpec {
   const record = podRecord(pod);
   return {
     pod: record.pod,
     attempt,
-    hostname: podHostname(pod),
+    hostname: names.hostname,
     network: {
       mode: pod.spec.hostNetwork === true ? 'host' : 'pod',
       ...(facts.podCidr !== undefined && { subnet: facts.podCidr }),
       ports: podPorts(pod),
       ...(dns !== undefined && { dns }),
-      hostAliases: [],
+      ...(names.hostnames !== undefined && { hostnames: names.hostnames }),
+      hostAliases: (pod.spec.hostAliases ?? []).map(({ ip, hostnames = [] }) => ({ ip, hostnames })),
     },
     volumes,
     sharePidNamespace: pod.spec.shareProcessNamespace === true,
