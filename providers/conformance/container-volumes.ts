@@ -135,6 +135,49 @@ export const containerVolumes: readonly Case<ContainerProvider>[] = [
       expect(outputs).toEqual([[], []]);
     },
   },
+  ...(['disk', 'memory'] as const).map(
+    (medium): Case<ContainerProvider> => ({
+      name: `gives an emptyDir on ${medium} to the group asked for, and what is made inside`,
+      unless: (provider, harness) => (provider.traits.fsGroup ? needs('emptyDir')(provider, harness) : 'no fsGroup'),
+      run: async (provider, world) => {
+        const sandbox = await world.ready(provider, {
+          volumes: [{ kind: 'emptyDir', name: 'data', medium, ownerGid: 4321 }],
+        });
+        const spec = world.shell('cd /data; touch f; mkdir d; stat -c "%n %a %u:%g" . d; stat -c "%n %u:%g" f', {
+          mounts: [{ volume: 'data', path: '/data', readOnly: false }],
+          security: { runAsUser: 1234, supplementalGroups: [4321] },
+        });
+        const { output } = await world.runToEnd(provider, sandbox, spec);
+        expect(output).toEqual([`. ${medium === 'disk' ? 2777 : 3777} 0:4321`, 'd 2755 1234:4321', 'f 1234:4321']);
+      },
+    }),
+  ),
+  ...(['disk', 'memory'] as const).map(
+    (medium): Case<ContainerProvider> => ({
+      name: `mounts a part of an emptyDir on ${medium}, made where it is missing, never what a link inside names outside`,
+      unless: (provider, harness) =>
+        provider.traits.subPaths === 'all'
+          ? needs('emptyDir')(provider, harness)
+          : 'no subPath of what containers write',
+      run: async (provider, world) => {
+        const sandbox = await world.ready(provider, { volumes: [{ kind: 'emptyDir', name: 'data', medium }] });
+        const whole = { volume: 'data', path: '/data', readOnly: false };
+        const part = { ...whole, path: '/part', subPath: 'deep/er' };
+        const write = world.shell('echo here > /part/file; ln -s /etc /data/out; cat /data/deep/er/file', {
+          mounts: [part, whole],
+        });
+        expect((await world.runToEnd(provider, sandbox, write)).output).toEqual(['here']);
+        const file = { ...whole, path: '/file', subPath: 'deep/er/file' };
+        const read = world.shell('cat /file; cat /part/file', { name: 'read', mounts: [file, part] });
+        expect((await world.runToEnd(provider, sandbox, read)).output).toEqual(['here', 'here']);
+        const out = world.shell('ls /out', { name: 'out', mounts: [{ ...whole, path: '/out', subPath: 'out' }] });
+        await expect(provider.startContainer(sandbox, out, world.options)).rejects.toMatchObject({
+          reason: 'CreateContainerConfigError',
+          message: 'failed to prepare subPath for volumeMount "data" of container "out"',
+        });
+      },
+    }),
+  ),
   {
     name: 'mounts one path of a volume where subPath asks for it',
     unless: (provider, harness) =>

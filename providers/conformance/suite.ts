@@ -10,6 +10,7 @@ import { containerStats } from './container-stats.ts';
 import { containerStopping } from './container-stopping.ts';
 import { containerVolumes } from './container-volumes.ts';
 import { dialCases } from './dial.ts';
+import { hostPaths } from './host-paths.ts';
 import { execCases } from './exec.ts';
 import { type ConformanceHarness, NODE } from './harness.ts';
 import { observing } from './observing.ts';
@@ -37,6 +38,8 @@ export function conformance(
     beforeAll(async () => {
       harness = await makeHarness();
       opened = await harness.open(NODE);
+      // Some traits are known only after a look at the backend.
+      await opened.describeHost({ signal: new AbortController().signal });
     });
     afterAll(async () => {
       await opened?.close();
@@ -77,6 +80,7 @@ export function conformance(
       group('stats', containerStats, asContainerProvider);
       group('what a container sees', containerContent, asContainerProvider);
       group('volumes', containerVolumes, asContainerProvider);
+      group('paths of the host', hostPaths, asContainerProvider);
     } else {
       group('driving pods', podDriving, asPodProvider);
     }

@@ -30,7 +30,8 @@ import type { AttachFacet, DialFacet, ExecFacet, FileFacet, LogFacet } from './s
 
 /**
  * What a backend supports that cannot be read off its methods. Admission compares a pod with these and rejects
- * it with a reason, instead of running it with a feature silently missing.
+ * it with a reason, instead of running it with a feature silently missing. What a backend must be asked for counts as missing until
+ * `describeHost` has answered once.
  */
 export interface ProviderTraits {
   readonly network: {

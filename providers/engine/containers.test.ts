@@ -4,6 +4,7 @@ import { FakeClock } from '../../src/testing/fake-clock.ts';
 import type { ContainerSpec, PodUid, SandboxSpec } from '../contract/index.ts';
 import { EngineCalls } from './calls.ts';
 import { Containers } from './containers.ts';
+import { SubPaths } from './sub-paths.ts';
 
 const { signal } = new AbortController();
 const OWNER = { 'outrigger/node': 'n' };
@@ -60,7 +61,9 @@ function engineWith(shownAfter: number, created: () => void) {
 it('a start that meets a creation under way waits until the engine shows it, and takes it for its own', async () => {
   let asked = 0;
   const { clock, engine } = engineWith(3, () => asked++);
-  const start = new Containers(engine, SETTINGS).start(sandbox, container, { signal });
+  const start = new Containers(engine, SETTINGS, new SubPaths(engine, () => undefined)).start(sandbox, container, {
+    signal,
+  });
   await clock.advance(1_000);
   await start;
   expect(asked).toBe(4);
@@ -68,7 +71,9 @@ it('a start that meets a creation under way waits until the engine shows it, and
 
 it('a name that is taken by nothing that the engine shows is a failure in the end', async () => {
   const { clock, engine } = engineWith(Number.POSITIVE_INFINITY, () => {});
-  const start = new Containers(engine, SETTINGS).start(sandbox, container, { signal });
+  const start = new Containers(engine, SETTINGS, new SubPaths(engine, () => undefined)).start(sandbox, container, {
+    signal,
+  });
   const failed = expect(start).rejects.toMatchObject({ reason: 'CreateContainerError' });
   for (let seconds = 0; seconds < 30; seconds++) await clock.advance(1_000);
   await failed;

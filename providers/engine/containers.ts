@@ -1,3 +1,4 @@
+import type Docker from 'dockerode';
 import {
   type CallOptions,
   type ContainerRef,
@@ -11,25 +12,31 @@ import { sandboxName } from '../shared/unit-names.ts';
 import { containerCreateOptions, type EngineSettings } from './create-options.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { recoded, statusBehind } from './errors.ts';
+import type { SubPaths } from './sub-paths.ts';
 import { findContainer, inspectContainer, removeByForce } from './units.ts';
 
 /** For a creation under way elsewhere to end: 20 s. */
 const NAME_TRIES = 200;
 const NAME_POLL_MS = 100;
 
+type SandboxInfo = Pick<Docker.ContainerInspectInfo, 'Id' | 'Mounts'>;
+
 /** One container at a time, in a sandbox that is there. */
 export class Containers {
   readonly #engine: Engine;
   readonly #settings: EngineSettings;
+  readonly #subPaths: SubPaths;
 
-  constructor(engine: Engine, settings: EngineSettings) {
+  constructor(engine: Engine, settings: EngineSettings, subPaths: SubPaths) {
     this.#engine = engine;
     this.#settings = settings;
+    this.#subPaths = subPaths;
   }
 
   async start(sandbox: SandboxSpec, spec: ContainerSpec, options: CallOptions): Promise<void> {
-    const sandboxId = await this.#sandboxId(sandbox, options);
-    const { id, state } = await this.#create(sandbox, spec, sandboxId, options);
+    const held = await this.#running(sandbox, options);
+    const sandboxId = held.Id;
+    const { id, state } = await this.#create(sandbox, spec, held, options);
     // Running, or has run: this incarnation was started by an earlier call whose answer got lost.
     if (state.Status !== 'created') return;
     if (state.Error !== '') throw new ProviderError('Internal', state.Error, { reason: 'StartError' });
@@ -66,25 +73,26 @@ export class Containers {
     }
   }
 
-  async #sandboxId(sandbox: SandboxSpec, options: CallOptions): Promise<string> {
+  async #running(sandbox: SandboxSpec, options: CallOptions): Promise<SandboxInfo> {
     const name = sandboxName(sandbox.pod, sandbox.attempt);
     const found = await inspectContainer(this.#engine, name, options);
     if (found === undefined || !found.State.Running || !this.#isOurs(found.Config.Labels)) {
       throw new ProviderError('NotFound', `the pod's sandbox "${name}" is not running`, { reason: 'SandboxNotReady' });
     }
-    return found.Id;
+    return found;
   }
 
   /** The one container of this ref, whether it was made now or before. */
   async #create(
     sandbox: SandboxSpec,
     spec: ContainerSpec,
-    sandboxId: string,
+    { Id: sandboxId, Mounts: held }: SandboxInfo,
     options: CallOptions,
   ): Promise<{ readonly id: string; readonly state: { readonly Status: string; readonly Error: string } }> {
     const { docker, calls, context } = this.#engine;
     const imageUser = await this.#imageUser(spec, options);
-    const place = { sandboxId, ...(imageUser === undefined ? {} : { imageUser }) };
+    const parts = await this.#subPaths.resolve(sandbox, sandboxId, spec, options);
+    const place = { sandboxId, held, parts, ...(imageUser === undefined ? {} : { imageUser }) };
     const create = containerCreateOptions(sandbox, spec, context.ownerLabels, place, this.#settings);
     for (let tries = 1; ; tries++) {
       try {

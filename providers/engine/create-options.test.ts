@@ -106,10 +106,10 @@ describe('a container', () => {
     expect(made.every(({ VolumeOptions }) => VolumeOptions?.NoCopy)).toBe(true);
   });
 
-  it('is refused when it mounts what the pod does not have, or a part of a volume', () => {
+  it('is refused when it mounts what the pod does not have, or a part of a volume that nobody has looked for', () => {
     const mount = { path: '/x', readOnly: false };
     expect(() => create({ mounts: [{ ...mount, volume: 'none' }] })).toThrow('no volume "none"');
-    expect(() => create({ mounts: [{ ...mount, volume: 'disk', subPath: 'a' }] })).toThrow('subPath');
+    expect(() => create({ mounts: [{ ...mount, volume: 'disk', subPath: 'a' }] })).toThrow('was not looked up');
   });
 });
 
@@ -161,7 +161,7 @@ describe('a sandbox', () => {
     expect(sandboxCreateOptions(sandboxOf(), owner, 'net', settings).name).toBe('outrigger_PREPARE_web_uid-1_0');
   });
 
-  it('owns network, host name, DNS and host ports', () => {
+  it('owns network, host name and host ports', () => {
     const network: SandboxSpec['network'] = {
       mode: 'pod',
       subnet: '10.1.0.0/24',
@@ -171,18 +171,13 @@ describe('a sandbox', () => {
         { containerPort: 53, protocol: 'UDP', hostPort: 5353 },
         { containerPort: 9000, protocol: 'TCP' },
       ],
-      dns: { servers: ['10.96.0.10'], searches: ['svc'], options: ['ndots:5'] },
-      hostAliases: [{ ip: '1.2.3.4', hostnames: ['a', 'b'] }],
+      hostAliases: [],
     };
     const made = sandboxCreateOptions(sandboxOf({ network }), owner, 'net', settings);
     expect(made).toMatchObject({ Image: 'pause:1', Hostname: 'web', ExposedPorts: { '80/tcp': {}, '53/udp': {} } });
     expect(made.HostConfig).toMatchObject({
       NetworkMode: 'net',
       IpcMode: 'shareable',
-      Dns: ['10.96.0.10'],
-      DnsSearch: ['svc'],
-      DnsOptions: ['ndots:5'],
-      ExtraHosts: ['a:1.2.3.4', 'b:1.2.3.4'],
       PortBindings: {
         '80/tcp': [
           { HostIp: '', HostPort: '8080' },
@@ -199,12 +194,19 @@ describe('a sandbox', () => {
       ['/outrigger/volumes/token', { type: 'tmpfs', device: 'tmpfs', o: 'mode=1777' }],
       ['/outrigger/volumes/disk', {}],
       ['/outrigger/volumes/ram', { type: 'tmpfs', device: 'tmpfs', o: 'mode=1777,size=4096' }],
+      ['/outrigger/network', {}],
     ]);
     expect(mounts[0]?.VolumeOptions?.Labels).toMatchObject({ ...owner, 'outrigger/volume': 'token' });
   });
 
   it('is refused with a volume that the engine has no answer for', () => {
+    const volumes = [{ kind: 'native', name: 'n', driver: 'x', options: {} }] as const;
+    expect(() => sandboxCreateOptions(sandboxOf({ volumes }), owner, 'net', settings)).toThrow('kind native');
+  });
+
+  it('mounts no path of the host: only containers do', () => {
     const volumes = [{ kind: 'hostPath', name: 'h', path: '/', type: '' }] as const;
-    expect(() => sandboxCreateOptions(sandboxOf({ volumes }), owner, 'net', settings)).toThrow('kind hostPath');
+    const { HostConfig } = sandboxCreateOptions(sandboxOf({ volumes }), owner, 'net', settings);
+    expect(HostConfig?.Mounts?.map(({ Type }) => Type)).toEqual(['volume']);
   });
 });

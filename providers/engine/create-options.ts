@@ -2,15 +2,15 @@ import type Docker from 'dockerode';
 import {
   type ContainerSpec,
   type Labels,
-  type MountSpec,
-  ProviderError,
   type ResourceSpec,
   type SandboxSpec,
   type SecuritySpec,
 } from '../contract/index.ts';
 import { envMap } from '../shared/env-map.ts';
 import { encodeUnit } from '../shared/unit-labels.ts';
-import { containerName, unfilledSandboxName, volumeName } from '../shared/unit-names.ts';
+import { containerName, unfilledSandboxName } from '../shared/unit-names.ts';
+import { type MountParts, mountOf } from './mounts.ts';
+import { networkFileMounts, networkFilesMount } from './network-files.ts';
 import { volumeMounts } from './volume-mounts.ts';
 
 export interface EngineSettings {
@@ -31,7 +31,7 @@ export function sandboxCreateOptions(
   network: string,
   settings: EngineSettings,
 ): CreateOptions {
-  const { dns, ports, hostAliases } = spec.network;
+  const { ports } = spec.network;
   const published = ports.filter((port) => port.hostPort !== undefined && port.hostPort > 0);
   const key = (port: (typeof published)[number]): string => `${port.containerPort}/${port.protocol.toLowerCase()}`;
   return {
@@ -47,12 +47,8 @@ export function sandboxCreateOptions(
       IpcMode: 'shareable',
       CpuShares: MIN_SHARES,
       SecurityOpt: ['no-new-privileges'],
-      Mounts: volumeMounts(spec, owner),
+      Mounts: [...volumeMounts(spec, owner), networkFilesMount(spec, owner)],
       PortBindings: groupBindings(published.map((port) => [key(port), port.hostIp ?? '', port.hostPort ?? 0])),
-      ExtraHosts: hostAliases.flatMap(({ ip, hostnames }) => hostnames.map((name) => `${name}:${ip}`)),
-      ...(dns === undefined
-        ? {}
-        : { Dns: [...dns.servers], DnsSearch: [...dns.searches], DnsOptions: [...dns.options] }),
     },
   };
 }
@@ -72,7 +68,13 @@ export interface ContainerPlace {
   readonly sandboxId: string;
   /** USER of the image, for a spec that names a group and leaves the user to the image. */
   readonly imageUser?: string;
+  /** Mounts of that sandbox. */
+  readonly held?: readonly { readonly Destination: string; readonly Source: string }[];
+  /** For mounts that are not whole volumes. */
+  readonly parts?: MountParts;
 }
+
+const NO_PARTS: MountParts = new Map();
 
 export function containerCreateOptions(
   sandbox: SandboxSpec,
@@ -106,7 +108,10 @@ export function containerCreateOptions(
       NetworkMode: joined,
       IpcMode: joined,
       ...(sandbox.sharePidNamespace ? { PidMode: joined } : {}),
-      Mounts: spec.mounts.map((mount) => mountOf(sandbox, mount)),
+      Mounts: [
+        ...spec.mounts.map((mount) => mountOf(sandbox, mount, place.parts ?? NO_PARTS)),
+        ...networkFileMounts(spec, place.held ?? []),
+      ],
       ...resources(spec.resources),
       ...security(spec.security),
     },
@@ -138,20 +143,6 @@ function userOf({ runAsUser, runAsGroup }: SecuritySpec, imageUser: string | und
   if (runAsGroup === undefined) return runAsUser === undefined ? undefined : String(runAsUser);
   const user = runAsUser ?? (imageUser ?? '').split(':')[0];
   return `${user === '' ? 0 : user}:${runAsGroup}`;
-}
-
-function mountOf(sandbox: SandboxSpec, mount: MountSpec): Docker.MountSettings {
-  const volume = sandbox.volumes.find(({ name }) => name === mount.volume);
-  if (volume === undefined) throw new ProviderError('InvalidSpec', `the pod has no volume "${mount.volume}"`);
-  if (mount.subPath) throw new ProviderError('Unsupported', `volume "${mount.volume}": subPath is not supported`);
-  return {
-    Type: 'volume',
-    Source: volumeName(sandbox.pod.uid, volume.name),
-    Target: mount.path,
-    // Content that the kubelet writes is read-only for the pod, whatever the mount says (reference 9.3).
-    ReadOnly: mount.readOnly || volume.kind === 'files',
-    VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: 'local', Options: {} } },
-  };
 }
 
 const PERIOD_US = 100_000;

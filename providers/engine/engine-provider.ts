@@ -37,16 +37,21 @@ import { watchEvents } from './events.ts';
 import { EngineExec } from './exec.ts';
 import { HeldVolumes } from './held-volumes.ts';
 import { describeHost, type HostReader } from './host.ts';
+import { HostPaths } from './host-paths.ts';
 import { EngineImages } from './images.ts';
 import { readLogs } from './logs.ts';
+import { LocalBinder } from './local-binder.ts';
 import { NodeNetwork } from './network.ts';
 import { Observer } from './observer.ts';
 import { SandboxPlaces } from './sandbox-places.ts';
 import { Sandboxes } from './sandboxes.ts';
 import { Sessions } from './sessions.ts';
+import { sharesMounts } from './shared-mounts.ts';
 import { EngineStats } from './stats.ts';
+import { type SafeBinder, SubPaths } from './sub-paths.ts';
 import { ENGINE_TRAITS, violations } from './traits.ts';
 import { findSandboxes } from './units.ts';
+import { readVolumeFile } from './volume-files.ts';
 import { PodVolumes } from './volumes.ts';
 
 export interface EngineProviderOptions {
@@ -64,13 +69,14 @@ export interface EngineProviderOptions {
   readonly disconnect: () => void;
 }
 
+/** Lost with the machine's next start, as the mounts in it are. UIDs of pods keep nodes apart. */
+const BINDS_DIRECTORY = '/run/outrigger/subpaths';
 /** Time for the last tidying; a process that is going down does not wait for an engine that hangs. */
 const CLOSE_TIMEOUT_MS = 3_000;
 
 export class EngineProvider implements ContainerProvider {
   readonly kind = 'container';
   readonly name: string;
-  readonly traits: ProviderTraits = ENGINE_TRAITS;
   readonly images: ImageFacet;
   readonly logs: LogFacet;
   readonly stats: StatsFacet;
@@ -90,6 +96,10 @@ export class EngineProvider implements ContainerProvider {
   readonly #sandboxes: Sandboxes;
   readonly #containers: Containers;
   readonly #sessions: Sessions;
+  readonly #hostPaths: HostPaths;
+  readonly #mayBeLocal: boolean;
+  /** Undefined until it was tried; null: the engine does not see our mounts. */
+  #binder: SafeBinder | null | undefined;
 
   constructor(options: EngineProviderOptions) {
     const { docker, context, settings } = options;
@@ -106,12 +116,17 @@ export class EngineProvider implements ContainerProvider {
     this.#dialer = new Dialer(engine, options.dial, { places: this.#places, images });
     this.#observer = new Observer(engine, this.#cache, this.#held, this.#dialer.relays);
     this.#volumes = new PodVolumes(engine, this.#held);
+    this.#mayBeLocal = options.mayBeLocal;
+    this.#hostPaths = new HostPaths(engine, { image: settings.sandboxImage, images });
+    const subPaths = new SubPaths(engine, () => this.#binder ?? undefined);
     this.#sandboxes = new Sandboxes(engine, settings, {
       network: this.#network,
       volumes: this.#volumes,
+      hostPaths: this.#hostPaths,
+      subPaths,
       images,
     });
-    this.#containers = new Containers(engine, settings);
+    this.#containers = new Containers(engine, settings, subPaths);
     this.#sessions = new Sessions(engine);
     this.exec = new EngineExec(engine, this.#sessions);
     this.attach = new EngineAttach(engine, this.#sessions);
@@ -125,8 +140,20 @@ export class EngineProvider implements ContainerProvider {
     return violations(spec);
   }
 
-  describeHost(options: CallOptions): Promise<HostReport> {
-    return describeHost(this.#engine, this.#host, options);
+  /** Known in full once the host was described. */
+  get traits(): ProviderTraits {
+    return this.#binder ? { ...ENGINE_TRAITS, subPaths: 'all' } : ENGINE_TRAITS;
+  }
+
+  async describeHost(options: CallOptions): Promise<HostReport> {
+    const report = await describeHost(this.#engine, this.#host, options);
+    if (this.#binder === undefined) await this.#tryBinder(options);
+    return report;
+  }
+
+  async #tryBinder(options: CallOptions): Promise<void> {
+    const shared = this.#mayBeLocal && (await sharesMounts(BINDS_DIRECTORY, this.#hostPaths, options));
+    this.#binder = shared ? new LocalBinder(BINDS_DIRECTORY) : null;
   }
 
   list(options: CallOptions): Promise<readonly ObservedPod[]> {
@@ -171,12 +198,25 @@ export class EngineProvider implements ContainerProvider {
   }
 
   async updateFiles(uid: PodUid, volume: Extract<VolumeSpec, { kind: 'files' }>, options: CallOptions): Promise<void> {
+    await this.#volumes.update(await this.#runningSandbox(uid, options), volume, options);
+  }
+
+  async readVolumeFile(
+    uid: PodUid,
+    volume: string,
+    path: string,
+    options: CallOptions,
+  ): Promise<Uint8Array | undefined> {
+    return readVolumeFile(this.#engine, await this.#runningSandbox(uid, options), volume, path, options);
+  }
+
+  async #runningSandbox(uid: PodUid, options: CallOptions): Promise<string> {
     const running = (await findSandboxes(this.#engine, uid, options)).find((info) => {
       const unit = decodeUnit(info.Labels);
       return unit?.kind === 'sandbox' && info.Names.includes(`/${sandboxName(unit.pod, unit.attempt)}`);
     });
     if (running?.State !== 'running') throw new ProviderError('NotFound', `pod ${uid} has no running sandbox`);
-    await this.#volumes.update(running.Id, volume, options);
+    return running.Id;
   }
 
   /** The network goes when nobody uses it; pods stay as they are. */

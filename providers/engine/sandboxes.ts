@@ -5,13 +5,18 @@ import { isUnfilledSandboxName, sandboxName } from '../shared/unit-names.ts';
 import { type EngineSettings, sandboxCreateOptions } from './create-options.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { recoded, statusBehind } from './errors.ts';
+import type { HostPaths } from './host-paths.ts';
 import type { NodeNetwork } from './network.ts';
+import { writeNetworkFiles } from './network-files.ts';
+import type { SubPaths } from './sub-paths.ts';
 import { findSandboxes, inspectContainer, listContainers, listVolumes, ofPod, removeByForce } from './units.ts';
 import type { PodVolumes } from './volumes.ts';
 
 interface SandboxParts {
   readonly network: NodeNetwork;
   readonly volumes: PodVolumes;
+  readonly hostPaths: HostPaths;
+  readonly subPaths: SubPaths;
   /** For the sandbox image, which no pod names. */
   readonly images: Pick<ImageFacet, 'pullImage'>;
 }
@@ -26,6 +31,8 @@ export class Sandboxes {
   readonly #settings: EngineSettings;
   readonly #network: NodeNetwork;
   readonly #volumes: PodVolumes;
+  readonly #hostPaths: HostPaths;
+  readonly #subPaths: SubPaths;
   readonly #images: Pick<ImageFacet, 'pullImage'>;
 
   constructor(engine: Engine, settings: EngineSettings, parts: SandboxParts) {
@@ -33,6 +40,8 @@ export class Sandboxes {
     this.#settings = settings;
     this.#network = parts.network;
     this.#volumes = parts.volumes;
+    this.#hostPaths = parts.hostPaths;
+    this.#subPaths = parts.subPaths;
     this.#images = parts.images;
   }
 
@@ -45,6 +54,7 @@ export class Sandboxes {
     // What is left is a creation that was cut off, a sandbox that has died, or one that this one replaces.
     const useless = present.filter((info) => attemptOf(info) <= spec.attempt);
     await Promise.all(useless.map((info) => removeByForce(this.#engine, info.Id, options)));
+    await this.#hostPaths.prepare(spec.pod.uid, spec.volumes, options);
     await this.#network.ensure(subnet, options);
     try {
       await this.#make(spec, options);
@@ -63,9 +73,11 @@ export class Sandboxes {
     const present = await listContainers(this.#engine, ofPod(uid), options);
     const isSandbox = (info: Docker.ContainerInfo): boolean => decodeUnit(info.Labels)?.kind === 'sandbox';
     // The sandbox last: while it is there, the pod is found again and a removal that was cut off is finished.
-    for (const round of [present.filter((info) => !isSandbox(info)), present.filter(isSandbox)]) {
-      await Promise.all(round.map((info) => removeByForce(this.#engine, info.Id, options)));
-    }
+    const removeAll = (round: readonly Docker.ContainerInfo[]): Promise<unknown> =>
+      Promise.all(round.map((info) => removeByForce(this.#engine, info.Id, options)));
+    await removeAll(present.filter((info) => !isSandbox(info)));
+    await this.#subPaths.release(uid);
+    await removeAll(present.filter(isSandbox));
     const volumes = await listVolumes(this.#engine, ofPod(uid), options);
     await Promise.all(volumes.map((volume) => this.#volumes.remove(volume.Name, options)));
   }
@@ -76,6 +88,7 @@ export class Sandboxes {
     const container = await this.#create(spec, options);
     await calls.call('start a sandbox', slow, (abortSignal) => container.start({ abortSignal }));
     await this.#volumes.fill(container.id, spec, options);
+    await writeNetworkFiles(this.#engine, container.id, spec, options);
     const name = sandboxName(spec.pod, spec.attempt);
     await calls.call('name a sandbox', slow, () => container.rename({ name }));
   }

@@ -11,7 +11,7 @@ import { volumeName } from '../shared/unit-names.ts';
 export const VOLUMES_ROOT = '/outrigger/volumes';
 
 export function volumeMounts(spec: SandboxSpec, owner: Labels): Docker.MountSettings[] {
-  return spec.volumes.map((volume) => ({
+  return spec.volumes.filter(isVolumeOfPod).map((volume) => ({
     Type: 'volume',
     Source: volumeName(spec.pod.uid, volume.name),
     Target: `${VOLUMES_ROOT}/${volume.name}`,
@@ -24,9 +24,16 @@ export function volumeMounts(spec: SandboxSpec, owner: Labels): Docker.MountSett
   }));
 }
 
+/** Made for the pod on the engine, and gone with it; a path of the host is neither. */
+export function isVolumeOfPod(volume: VolumeSpec): boolean {
+  return volume.kind !== 'hostPath';
+}
+
 /** Mode of a volume's root as the kubelet leaves it: tmpfs keeps its sticky bit. */
 export function rootMode(volume: VolumeSpec): number {
-  return isTmpfs(volume) ? 0o1777 : 0o777;
+  const mode = isTmpfs(volume) ? 0o1777 : 0o777;
+  // A group may use it, and what is made inside belongs to the group too (reference 9.11).
+  return volume.kind === 'emptyDir' && volume.ownerGid !== undefined ? mode | 0o2770 : mode;
 }
 
 function isTmpfs(volume: VolumeSpec): boolean {

@@ -35,8 +35,8 @@ export class PodVolumes {
         refilled.push(volume);
       } else if (volume.kind === 'files') {
         entries.push(...initialLayout(volume.files, this.#layout(volume)));
-      } else {
-        entries.push({ type: 'directory', path: volume.name, mode: rootMode(volume) });
+      } else if (volume.kind === 'emptyDir') {
+        entries.push({ type: 'directory', path: volume.name, mode: rootMode(volume), gid: volume.ownerGid ?? 0 });
       }
     }
     if (entries.length > 0) await this.#put(sandboxId, entries, options);

@@ -151,6 +151,7 @@ async function startAnew(
 /** Waiting reason of a start that failed (reference 1.5). */
 function waitingReason(error: unknown): string {
   if (error instanceof ContainerConfigError) return error.reason;
+  if (isProviderError(error) && error.reason === 'CreateContainerConfigError') return error.reason;
   return madeButNotStarted(error) ? 'RunContainerError' : 'CreateContainerError';
 }
 

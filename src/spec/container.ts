@@ -2,6 +2,7 @@ import type { ContainerSpec, EnvEntry, MountSpec, ResourceSpec } from '../../pro
 import type { Container, Pod } from '../model/pod.ts';
 import { quantityToBytes, quantityToMilli } from '../model/quantity.ts';
 import { expand } from './expand.ts';
+import { buildMounts } from './mounts.ts';
 import { containerRecord, printContainerLabels } from './labels.ts';
 import { buildSecurity, verifyRunAsNonRoot } from './security.ts';
 
@@ -35,7 +36,7 @@ export function buildContainer(input: ContainerInput): ContainerSpec {
     ...(args.length > 0 && { args: expanded(args) }),
     ...(workingDir !== '' && { workingDir }),
     env,
-    mounts: buildMounts(pod, container),
+    mounts: buildMounts(pod, container, values),
     resources: buildResources(container, input.podPidsLimit),
     security: buildSecurity(pod, container, imageUser),
     terminal: {
@@ -46,21 +47,6 @@ export function buildContainer(input: ContainerInput): ContainerSpec {
     ...(terminationMessagePath !== '' && { terminationMessagePath }),
     labels: printContainerLabels(containerRecord(pod, container, attempt)),
   };
-}
-
-function buildMounts(pod: Pod, container: Container): readonly MountSpec[] {
-  const kept = new Set(pod.spec.volumes?.filter(isAlwaysReadOnly).map(({ name }) => name));
-  return (container.volumeMounts ?? []).map(({ name, mountPath, readOnly, subPath = '' }) => ({
-    volume: name,
-    path: mountPath.startsWith('/') ? mountPath : `/${mountPath}`,
-    ...(subPath !== '' && { subPath }),
-    readOnly: readOnly === true || kept.has(name),
-  }));
-}
-
-/** Content that the kubelet writes is never the container's to write (reference 9.3). */
-function isAlwaysReadOnly(volume: NonNullable<Pod['spec']['volumes']>[number]): boolean {
-  return [volume.projected, volume.configMap, volume.secret, volume.downwardAPI].some((source) => source !== undefined);
 }
 
 function buildResources({ resources }: Container, podPidsLimit: number | undefined): ResourceSpec {
