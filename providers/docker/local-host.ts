@@ -12,6 +12,7 @@ export function hostReader(address: EngineAddress, nodeAddress: string | undefin
       address: async () => nodeAddress ?? (await primaryAddress()),
       bootId: () => firstLine('/proc/sys/kernel/random/boot_id'),
       systemUuid: () => firstLine('/sys/class/dmi/id/product_uuid'),
+      resolvConf,
       diskBytes,
     };
   }
@@ -20,6 +21,7 @@ export function hostReader(address: EngineAddress, nodeAddress: string | undefin
     address: async () => nodeAddress ?? (isIP(address.host) === 0 ? undefined : address.host),
     bootId: unknown,
     systemUuid: unknown,
+    resolvConf: unknown,
     diskBytes: unknown,
   };
 }
@@ -30,6 +32,27 @@ async function firstLine(file: string): Promise<string | undefined> {
   } catch {
     return undefined; // a machine without firmware tables, or a file for root alone: nodeInfo then leaves it out
   }
+}
+
+/** Of systemd-resolved, whose server for programs of this machine listens on a loopback address that pods do not have. */
+const RESOLV_CONFS = ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf'];
+
+/** undefined where only this machine itself can ask the servers: the engine then forwards what pods ask. */
+async function resolvConf(): Promise<string | undefined> {
+  for (const file of RESOLV_CONFS) {
+    try {
+      const text = await readFile(file, 'utf8');
+      if (hasServerForPods(text)) return text;
+    } catch {
+      // There is no such file, which is the usual case for the second one.
+    }
+  }
+  return undefined;
+}
+
+export function hasServerForPods(resolvConf: string): boolean {
+  const servers = [...resolvConf.matchAll(/^\s*nameserver\s+(\S+)/gm)].map(([, server = '']) => server);
+  return servers.some((server) => !server.startsWith('127.') && server !== '::1');
 }
 
 async function diskBytes(path: string): Promise<number | undefined> {

@@ -1,6 +1,7 @@
 import type { CallOptions, HostReport } from '../contract/index.ts';
 import { mapArch } from '../shared/arch.ts';
 import type { Engine } from './engine.ts';
+import { EMBEDDED_RESOLV_CONF } from './network-files.ts';
 
 /** What the engine cannot tell about its machine; whoever can see that machine supplies it. */
 export interface HostReader {
@@ -8,6 +9,8 @@ export interface HostReader {
   address(): Promise<string | undefined>;
   bootId(): Promise<string | undefined>;
   systemUuid(): Promise<string | undefined>;
+  /** Text of its resolv.conf, if pods can use the servers in it. */
+  resolvConf(): Promise<string | undefined>;
   /** Size of the file system that holds `path`. */
   diskBytes(path: string): Promise<number | undefined>;
 }
@@ -31,10 +34,11 @@ interface EngineInfo {
 
 export async function describeHost(engine: Engine, host: HostReader, options: CallOptions): Promise<HostReport> {
   const info: EngineInfo = await engine.calls.call('describe its host', options, () => engine.docker.info());
-  const [address, bootId, systemUuid, disk] = await Promise.all([
+  const [address, bootId, systemUuid, resolvConf, disk] = await Promise.all([
     host.address(),
     host.bootId(),
     host.systemUuid(),
+    host.resolvConf(),
     info.DockerRootDir === undefined ? undefined : host.diskBytes(info.DockerRootDir),
   ]);
   return {
@@ -53,6 +57,7 @@ export async function describeHost(engine: Engine, host: HostReader, options: Ca
       ...given('ephemeralBytes', disk),
       pods: PODS,
     },
+    resolvConf: resolvConf ?? EMBEDDED_RESOLV_CONF,
     addresses: [
       ...(address === undefined ? [] : [{ type: 'InternalIP', address } as const]),
       ...(info.Name === undefined ? [] : [{ type: 'Hostname', address: info.Name } as const]),

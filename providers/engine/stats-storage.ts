@@ -71,7 +71,8 @@ export function storageUsage(usage: EngineDiskUsage, { ownerLabels, logs, nowMs 
     const unit = hasLabels(Labels ?? undefined, ownerLabels) ? decodeUnit(Labels ?? {}) : undefined;
     const size = UsageData?.Size;
     // -1: a driver that cannot tell.
-    if (unit?.kind !== 'volume' || size === undefined || size < 0) continue;
+    // Volumes of our own have a dot in front.
+    if (unit?.kind !== 'volume' || unit.volume.startsWith('.') || size === undefined || size < 0) continue;
     partsOf(unit.pod).volumes.push({ name: unit.volume, usedBytes: size });
   }
   const { LayersSize } = usage;
