@@ -12,7 +12,7 @@ import type { ServiceStore } from './kube/services.ts';
 import { TokenApi } from './kube/tokens.ts';
 import { TrustBundleApi } from './kube/trust-bundles.ts';
 import type { Rejection } from './model/intent.ts';
-import { type Container, graceSeconds, type Pod, restartPolicy } from './model/pod.ts';
+import { type Container, graceSeconds, type Pod, podUid, restartPolicy } from './model/pod.ts';
 import type { NodeFacts } from './model/stores.ts';
 import { Pleg } from './pleg/pleg.ts';
 import { admit } from './pod/admit.ts';
@@ -37,6 +37,7 @@ import { StatusWriter } from './status/writer.ts';
 import type { Logger } from './telemetry/logger.ts';
 import type { NodeMetrics } from './telemetry/metrics/node-metrics.ts';
 import type { Clock } from './util/clock.ts';
+import { changesDownward } from './volumes/downward.ts';
 import { Volumes } from './volumes/volumes.ts';
 
 /** Driving calls at a time on one backend: enough to start a ReplicaSet quickly, not so many that each of them crawls. */
@@ -170,7 +171,10 @@ export class PodStack {
       return;
     }
     this.writer.observeApi(pod);
+    const uid = podUid(pod);
+    const before = this.desired.get(uid)?.pod;
     this.desired.put(pod);
+    if (before !== undefined && changesDownward(before, pod)) this.workers.volumesChanged(uid);
   }
 
   #executorDeps(probes: Prober, hooks: Hooks): ExecutorDeps {

@@ -13,6 +13,8 @@ import type {
   V1Lease,
   V1Namespace,
   V1Node,
+  V1PersistentVolume,
+  V1PersistentVolumeClaim,
   V1Pod,
   V1ReplicaSet,
   V1Role,
@@ -46,6 +48,8 @@ export interface Kinds {
   Lease: V1Lease;
   Namespace: V1Namespace;
   Node: V1Node;
+  PersistentVolume: V1PersistentVolume;
+  PersistentVolumeClaim: V1PersistentVolumeClaim;
   Pod: V1Pod;
   ReplicaSet: V1ReplicaSet;
   Role: V1Role;
@@ -84,6 +88,8 @@ export const RESOURCES: Record<Kind, Resource> = {
   Lease: { apiVersion: 'coordination.k8s.io/v1', plural: 'leases' },
   Namespace: { apiVersion: 'v1', plural: 'namespaces', clusterWide: true },
   Node: { apiVersion: 'v1', plural: 'nodes', clusterWide: true },
+  PersistentVolume: { apiVersion: 'v1', plural: 'persistentvolumes', clusterWide: true },
+  PersistentVolumeClaim: { apiVersion: 'v1', plural: 'persistentvolumeclaims' },
   Pod: { apiVersion: 'v1', plural: 'pods' },
   ReplicaSet: { apiVersion: 'apps/v1', plural: 'replicasets' },
   Role: { apiVersion: 'rbac.authorization.k8s.io/v1', plural: 'roles' },

@@ -16,6 +16,7 @@ const CLUSTER_RULES: Rule[] = [
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'delete'] },
   { apiGroups: [''], resources: ['pods/status'], verbs: ['patch'] },
   { apiGroups: [''], resources: ['configmaps', 'secrets'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['persistentvolumeclaims', 'persistentvolumes'], verbs: ['get'] },
   { apiGroups: [''], resources: ['services'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },

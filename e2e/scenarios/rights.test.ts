@@ -74,7 +74,12 @@ async function liveOnce(scene: Scene): Promise<void> {
     type: 'kubernetes.io/dockerconfigjson',
     stringData,
   });
-  await scene.create('lives', shell(`echo here; ${UNTIL_TOLD}`), { imagePullSecrets: [{ name: 'pull' }] });
+  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: await claim(scene) } }];
+  await scene.create(
+    'lives',
+    { ...shell(`echo here; ${UNTIL_TOLD}`), volumeMounts: [{ name: 'data', mountPath: '/data' }] },
+    { imagePullSecrets: [{ name: 'pull' }], volumes },
+  );
   await scene.create('fails', shell('exit 1'));
   await scene.ready('lives');
   // The serving certificate is signed a moment after its approval.
@@ -86,6 +91,26 @@ async function liveOnce(scene: Scene): Promise<void> {
   await scene.event('fails', /Started .*\(x[2-9]\)/);
   for (const name of ['lives', 'fails']) await scene.delete(name);
   for (const name of ['lives', 'fails']) await scene.gone(name);
+}
+
+/** A claim on a path of the host, that the controller has bound. */
+async function claim({ kube, namespace }: Scene): Promise<string> {
+  const shared = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
+  const storage = '1Mi';
+  await kube.create({
+    kind: 'PersistentVolume',
+    metadata: { name: namespace },
+    spec: { ...shared, capacity: { storage }, hostPath: { path: '/tmp' }, claimRef: { namespace, name: 'data' } },
+  });
+  await kube.create({
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'data', namespace },
+    spec: { ...shared, resources: { requests: { storage } }, volumeName: namespace },
+  });
+  await kube.waitFor('PersistentVolumeClaim', 'data', 'bound', ({ status }) => status?.phase === 'Bound', {
+    namespace,
+  });
+  return 'data';
 }
 
 async function registerAgain({ kube, node }: Scene): Promise<void> {

@@ -20,6 +20,8 @@ export interface HostDirectory {
   readonly type: string;
   /** Name of the PersistentVolume: events name that, not the pod's own name for it. */
   readonly volume: string;
+  /** A kubelet gives these, and not paths of the host, to the pod's group for volumes. */
+  readonly isLocal: boolean;
 }
 
 type Volume = NonNullable<Pod['spec']['volumes']>[number];
@@ -80,8 +82,9 @@ function directoryOf(volume: string, { metadata, spec }: PersistentVolume): Host
   if (volumeMode !== 'Filesystem')
     throw new ClaimError(`volume ${volume} has volumeMode ${volumeMode}, but is specified in volumeMounts`);
   // A local volume is never made: a disk that is not mounted must not look like an empty one.
-  if (local !== undefined) return { path: local.path, type: 'Directory', volume: metadata.name };
-  if (hostPath !== undefined) return { path: hostPath.path, type: hostPath.type ?? '', volume: metadata.name };
+  if (local !== undefined) return { path: local.path, type: 'Directory', volume: metadata.name, isLocal: true };
+  if (hostPath !== undefined)
+    return { path: hostPath.path, type: hostPath.type ?? '', volume: metadata.name, isLocal: false };
   throw new ClaimError(
     `PersistentVolume ${metadata.name} is neither local nor hostPath: this node mounts no other kinds`,
   );

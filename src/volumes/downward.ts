@@ -67,3 +67,18 @@ function withSource(pod: Pod, seenMs: number | undefined): Pod {
   };
   return { ...pod, metadata: { ...pod.metadata, annotations } };
 }
+
+/** Whether a volume of the pod may read differently now: it shows labels, annotations or resources, and they have changed. */
+export function changesDownward(before: Pod, after: Pod): boolean {
+  const volumes = after.spec.volumes ?? [];
+  const shows = volumes.some(
+    ({ downwardAPI, projected }) =>
+      downwardAPI !== undefined || projected?.sources?.some((source) => source.downwardAPI !== undefined) === true,
+  );
+  return shows && JSON.stringify(shownBy(before)) !== JSON.stringify(shownBy(after));
+}
+
+function shownBy({ metadata, spec }: Pod): unknown {
+  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
+  return [metadata.labels, metadata.annotations, spec.resources, containers.map(({ resources }) => resources)];
+}

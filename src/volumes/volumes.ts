@@ -154,6 +154,9 @@ export class Volumes implements VolumeSource {
       known.get(claim) ?? (await claimedDirectory(pod, volume, claim, this.#options.claims({ signal })));
     this.#claims.set(uid, known.set(claim, directory));
     const { path, type } = directory;
+    if (directory.isLocal && pod.spec.securityContext?.fsGroup !== undefined) {
+      throw new Error(`a local volume cannot be given to a group here: PersistentVolume ${directory.volume}`);
+    }
     const readOnly = volume.persistentVolumeClaim?.readOnly === true;
     return { kind: 'hostPath', name: volume.name, path, type, ...(readOnly && { readOnly }) };
   }

@@ -14,6 +14,7 @@ const OTHER_WORDS: readonly string[] = [
   ...['MemoryPressure', 'DiskPressure', 'PIDPressure'],
   // values of the pod spec and of node configuration
   ...['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None', 'Memory', 'Merge', 'File', 'Disabled', 'Equal'],
+  ...['HostToContainer', 'Bidirectional', 'IfPossible', 'Filesystem'],
   ...['RuntimeDefault', 'Unconfined', 'NoExecute', 'NoSchedule', 'PreferNoSchedule'],
   ...['Webhook', 'AlwaysAllow', 'ExtendWebSocketsToKubelet'],
   // headers of HTTP
