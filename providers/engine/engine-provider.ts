@@ -48,7 +48,7 @@ import { Sandboxes } from './sandboxes.ts';
 import { Sessions } from './sessions.ts';
 import { sharesMounts } from './shared-mounts.ts';
 import { EngineStats } from './stats.ts';
-import { type SafeBinder, SubPaths } from './sub-paths.ts';
+import { SubPaths } from './sub-paths.ts';
 import { ENGINE_TRAITS, violations } from './traits.ts';
 import { findSandboxes } from './units.ts';
 import { readVolumeFile } from './volume-files.ts';
@@ -98,8 +98,9 @@ export class EngineProvider implements ContainerProvider {
   readonly #sessions: Sessions;
   readonly #hostPaths: HostPaths;
   readonly #mayBeLocal: boolean;
-  /** Undefined until it was tried; null: the engine does not see our mounts. */
-  #binder: SafeBinder | null | undefined;
+  readonly #binder = new LocalBinder(BINDS_DIRECTORY);
+  /** Whether the engine sees what the binder mounts; undefined until it was tried. */
+  #sharesMounts: boolean | undefined;
 
   constructor(options: EngineProviderOptions) {
     const { docker, context, settings } = options;
@@ -118,12 +119,13 @@ export class EngineProvider implements ContainerProvider {
     this.#volumes = new PodVolumes(engine, this.#held);
     this.#mayBeLocal = options.mayBeLocal;
     this.#hostPaths = new HostPaths(engine, { image: settings.sandboxImage, images });
-    const subPaths = new SubPaths(engine, () => this.#binder ?? undefined);
+    const subPaths = new SubPaths(engine, () => (this.#sharesMounts === true ? this.#binder : undefined));
     this.#sandboxes = new Sandboxes(engine, settings, {
       network: this.#network,
       volumes: this.#volumes,
       hostPaths: this.#hostPaths,
-      subPaths,
+      // Mounts of an earlier process too: nothing is asked of the engine.
+      releaseBinds: (uid) => (this.#mayBeLocal ? this.#binder.release(uid) : Promise.resolve()),
       images,
     });
     this.#containers = new Containers(engine, settings, subPaths);
@@ -142,18 +144,22 @@ export class EngineProvider implements ContainerProvider {
 
   /** Known in full once the host was described. */
   get traits(): ProviderTraits {
-    return this.#binder ? { ...ENGINE_TRAITS, subPaths: 'all' } : ENGINE_TRAITS;
+    return this.#sharesMounts === true ? { ...ENGINE_TRAITS, subPaths: 'all' } : ENGINE_TRAITS;
   }
 
   async describeHost(options: CallOptions): Promise<HostReport> {
     const report = await describeHost(this.#engine, this.#host, options);
-    if (this.#binder === undefined) await this.#tryBinder(options);
+    if (this.#sharesMounts === undefined) await this.#tryBinder(options);
     return report;
   }
 
+  /** Again at the next look at the host while the engine has no image to try it with; that is pulled once. */
   async #tryBinder(options: CallOptions): Promise<void> {
-    const shared = this.#mayBeLocal && (await sharesMounts(BINDS_DIRECTORY, this.#hostPaths, options));
-    this.#binder = shared ? new LocalBinder(BINDS_DIRECTORY) : null;
+    if (!this.#mayBeLocal) {
+      this.#sharesMounts = false;
+    } else if (await this.#hostPaths.canLook(options)) {
+      this.#sharesMounts = await sharesMounts(BINDS_DIRECTORY, this.#hostPaths, options);
+    }
   }
 
   list(options: CallOptions): Promise<readonly ObservedPod[]> {

@@ -19,7 +19,7 @@ type HostPath = Extract<VolumeSpec, { kind: 'hostPath' }>;
 export interface LookerSettings {
   /** Never started: any image does. */
   readonly image: string;
-  readonly images: Pick<ImageFacet, 'pullImage'>;
+  readonly images: Pick<ImageFacet, 'imagePresent' | 'pullImage'>;
 }
 
 /** Where a looker has the path that it looks at. */
@@ -32,6 +32,7 @@ const TARGET = '/path';
 export class HostPaths {
   readonly #engine: Engine;
   readonly #settings: LookerSettings;
+  #pulled = false;
 
   constructor(engine: Engine, settings: LookerSettings) {
     this.#engine = engine;
@@ -48,6 +49,22 @@ export class HostPaths {
     }
     const [first] = failures;
     if (first !== undefined) throw new ProviderError('NotFound', first.message, { volumes: failures });
+  }
+
+  /** Whether there is an image to look with; where there is none it is pulled, once. */
+  async canLook(options: CallOptions): Promise<boolean> {
+    const { image, images } = this.#settings;
+    if ((await images.imagePresent(image, options)) !== undefined) return true;
+    if (this.#pulled) return false;
+    this.#pulled = true;
+    try {
+      await images.pullImage(image, [], options);
+      return true;
+    } catch (error) {
+      options.signal.throwIfAborted();
+      this.#engine.context.log.debug({ err: error, image }, 'the sandbox image cannot be pulled yet');
+      return false;
+    }
   }
 
   /** Whether the engine finds this name in a directory of its host. */

@@ -25,6 +25,7 @@ export class LocalBinder implements SafeBinder {
   async bind(root: string, subPath: string, { podUid, container, attempt, index }: BindKey): Promise<string> {
     await using part = await openPart(root, subPath);
     const target = posix.join(this.#directory, podUid, `${container}.${attempt}.${index}`);
+    await this.#clearOlder(posix.dirname(target), container, attempt - 1);
     await this.#clear(target);
     await mkdir(posix.dirname(target), { recursive: true, mode: 0o700 });
     if ((await part.stat()).isDirectory()) await mkdir(target);
@@ -38,6 +39,14 @@ export class LocalBinder implements SafeBinder {
     const directory = posix.join(this.#directory, podUid);
     for (const name of await namesIn(directory)) await this.#clear(posix.join(directory, name));
     await rmdir(directory).catch(ignoreAbsent);
+  }
+
+  /** A container that restarts for ever must not leave a mount each time; the newest dead one may still be looked into. */
+  async #clearOlder(directory: string, container: string, attempt: number): Promise<void> {
+    for (const name of await namesIn(directory)) {
+      const [owner, number] = name.split('.');
+      if (owner === container && Number(number) < attempt) await this.#clear(posix.join(directory, name));
+    }
   }
 
   async #clear(target: string): Promise<void> {

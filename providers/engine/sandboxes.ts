@@ -8,7 +8,6 @@ import { recoded, statusBehind } from './errors.ts';
 import type { HostPaths } from './host-paths.ts';
 import type { NodeNetwork } from './network.ts';
 import { writeNetworkFiles } from './network-files.ts';
-import type { SubPaths } from './sub-paths.ts';
 import { findSandboxes, inspectContainer, listContainers, listVolumes, ofPod, removeByForce } from './units.ts';
 import type { PodVolumes } from './volumes.ts';
 
@@ -16,7 +15,8 @@ interface SandboxParts {
   readonly network: NodeNetwork;
   readonly volumes: PodVolumes;
   readonly hostPaths: HostPaths;
-  readonly subPaths: SubPaths;
+  /** Lets go of what was bound for mounts of parts of volumes. */
+  readonly releaseBinds: (uid: PodUid) => Promise<void>;
   /** For the sandbox image, which no pod names. */
   readonly images: Pick<ImageFacet, 'pullImage'>;
 }
@@ -32,7 +32,7 @@ export class Sandboxes {
   readonly #network: NodeNetwork;
   readonly #volumes: PodVolumes;
   readonly #hostPaths: HostPaths;
-  readonly #subPaths: SubPaths;
+  readonly #releaseBinds: (uid: PodUid) => Promise<void>;
   readonly #images: Pick<ImageFacet, 'pullImage'>;
 
   constructor(engine: Engine, settings: EngineSettings, parts: SandboxParts) {
@@ -41,7 +41,7 @@ export class Sandboxes {
     this.#network = parts.network;
     this.#volumes = parts.volumes;
     this.#hostPaths = parts.hostPaths;
-    this.#subPaths = parts.subPaths;
+    this.#releaseBinds = parts.releaseBinds;
     this.#images = parts.images;
   }
 
@@ -76,7 +76,7 @@ export class Sandboxes {
     const removeAll = (round: readonly Docker.ContainerInfo[]): Promise<unknown> =>
       Promise.all(round.map((info) => removeByForce(this.#engine, info.Id, options)));
     await removeAll(present.filter((info) => !isSandbox(info)));
-    await this.#subPaths.release(uid);
+    await this.#releaseBinds(uid);
     await removeAll(present.filter(isSandbox));
     const volumes = await listVolumes(this.#engine, ofPod(uid), options);
     await Promise.all(volumes.map((volume) => this.#volumes.remove(volume.Name, options)));

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises';
 import { posix } from 'node:path';
-import type { CallOptions } from '../contract/index.ts';
+import { type CallOptions, isProviderError } from '../contract/index.ts';
 import type { HostPaths } from './host-paths.ts';
 import { run } from './local-binder.ts';
 
@@ -25,8 +25,10 @@ export async function sharesMounts(directory: string, paths: HostPaths, options:
     } finally {
       await run('umount', [to]);
     }
-  } catch {
+  } catch (error) {
     options.signal.throwIfAborted();
+    // The engine could not be asked: that is no answer.
+    if (isProviderError(error) && error.outage) throw error;
     return false;
   } finally {
     if (trial !== undefined) await tidy(trial);

@@ -16,9 +16,8 @@ import { VOLUMES_ROOT } from './volume-mounts.ts';
 
 /** Binds a part of a directory that others may change at the same time; only an engine on this machine can use what it makes. */
 export interface SafeBinder {
-  /** Path of the host that stands for this part, until `release`. A part that is not there is made, as a directory. */
+  /** Path of the host that stands for this part, as long as the pod is there. A part that is not there is made, as a directory. */
   bind(root: string, subPath: string, key: BindKey): Promise<string>;
-  release(uid: PodUid): Promise<void>;
 }
 
 export interface BindKey extends ContainerRef {
@@ -35,6 +34,7 @@ export class SubPaths {
   readonly #engine: Engine;
   readonly #binder: () => SafeBinder | undefined;
 
+  /** `binder` answers undefined while nobody knows whether the engine could use what it makes. */
   constructor(engine: Engine, binder: () => SafeBinder | undefined) {
     this.#engine = engine;
     this.#binder = binder;
@@ -70,10 +70,6 @@ export class SubPaths {
       }
     }
     return parts;
-  }
-
-  async release(uid: PodUid): Promise<void> {
-    await this.#binder()?.release(uid);
   }
 
   async #bind(root: string, subPath: string, key: BindKey): Promise<string> {
