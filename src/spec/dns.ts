@@ -28,6 +28,11 @@ const MAX_SEARCH_CHARS = 253;
 /** Of the whole line. */
 const MAX_SEARCH_LINE_CHARS = 2048;
 
+const SERVERS_EXCEEDED =
+  'Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is:';
+const SEARCHES_EXCEEDED =
+  'Search Line limits were exceeded, some search paths have been omitted, the applied search line is:';
+
 const NOTHING: Resolver = { servers: [], searches: [], options: [] };
 
 /** Content of a pod's resolv.conf (dns.Configurer.GetPodDNS, reference 10.8). Throws where the node's cannot be read. */
@@ -40,11 +45,9 @@ export function podDns(pod: Pod, settings: DnsSettings): DnsDecision {
   if (base === undefined && dnsConfig === undefined) return { warnings };
   const merged = withConfig(base ?? NOTHING, dnsConfig);
   const servers = merged.servers.slice(0, MAX_SERVERS);
-  if (servers.length < merged.servers.length)
-    warnings.push(exceeded('Nameserver', 'nameservers', 'nameserver', servers));
+  if (servers.length < merged.servers.length) warnings.push(exceeded(SERVERS_EXCEEDED, servers));
   const searches = fittingSearches(merged.searches);
-  if (searches.length < merged.searches.length)
-    warnings.push(exceeded('Search Line', 'search paths', 'search', searches));
+  if (searches.length < merged.searches.length) warnings.push(exceeded(SEARCHES_EXCEEDED, searches));
   return { dns: { ...merged, servers, searches }, warnings };
 }
 
@@ -99,11 +102,8 @@ function fittingSearches(searches: readonly string[]): readonly string[] {
   return kept;
 }
 
-function exceeded(limits: string, what: string, line: string, applied: readonly string[]): DnsWarning {
-  return {
-    reason: 'DNSConfigForming',
-    message: `${limits} limits were exceeded, some ${what} have been omitted, the applied ${line} line is: ${applied.join(' ')}`,
-  };
+function exceeded(what: string, applied: readonly string[]): DnsWarning {
+  return { reason: 'DNSConfigForming', message: `${what} ${applied.join(' ')}` };
 }
 
 /** The kubelet writes the policy's name into the text, whichever of the two ClusterFirst policies the pod has. */
