@@ -1,11 +1,5 @@
 import type Docker from 'dockerode';
-import {
-  type ContainerSpec,
-  type Labels,
-  type ResourceSpec,
-  type SandboxSpec,
-  type SecuritySpec,
-} from '../contract/index.ts';
+import type { ContainerSpec, Labels, ResourceSpec, SandboxSpec, SecuritySpec } from '../contract/index.ts';
 import { envMap } from '../shared/env-map.ts';
 import { encodeUnit } from '../shared/unit-labels.ts';
 import { containerName, unfilledSandboxName } from '../shared/unit-names.ts';
