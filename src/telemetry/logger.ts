@@ -9,10 +9,16 @@ export interface LogOptions {
   readonly verbosity: number;
 }
 
-/** Fields that may hold a secret wherever a whole spec or a request is logged. */
-const REDACTED = [
+/** Fields that may hold a secret wherever a whole spec or a request is logged: of a container, a sandbox, a plan of a pod. */
+export const REDACTED: string[] = [
   '*.data',
+  'env',
   '*.env',
+  '*.*.env',
+  '*.*.*.env',
+  'volumes',
+  '*.volumes',
+  '*.*.volumes',
   '*.password',
   '*.identityToken',
   '*.token',
