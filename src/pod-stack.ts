@@ -8,6 +8,7 @@ import type { EventRecorder } from './kube/events.ts';
 import { ObjectCache } from './kube/objects.ts';
 import { PodApi, watchPods } from './kube/pods.ts';
 import type { Reflector } from './kube/reflector.ts';
+import { RuntimeClassApi } from './kube/runtime-classes.ts';
 import type { ServiceStore } from './kube/services.ts';
 import { TokenApi } from './kube/tokens.ts';
 import { TrustBundleApi } from './kube/trust-bundles.ts';
@@ -207,6 +208,7 @@ export class PodStack {
       objects: { configMap, secret },
       probes,
       hooks,
+      runtimeHandler: (name, call) => new RuntimeClassApi(client).handler(name, call),
       metrics: this.#options.metrics.pods,
       facts,
       volumes: new Volumes({

@@ -64,6 +64,13 @@ export interface ProviderTraits {
   readonly initContainers: boolean;
   readonly sidecars: boolean;
   readonly sharePidNamespace: boolean;
+  readonly hostPid: boolean;
+  readonly hostIpc: boolean;
+  readonly sysctls: boolean;
+  /** Whether SandboxSpec.runtimeHandler is honoured. */
+  readonly runtimeHandlers: boolean;
+  /** Whether an ephemeral container can join the processes of another container (`targetContainer`). */
+  readonly ephemeralTarget: boolean;
   /** How often the PLEG lists when `watch` is absent or silent. */
   readonly relistIntervalMs: number;
   /** The longest grace period the backend honours, if it has a ceiling. */

@@ -36,6 +36,14 @@ export interface SandboxSpec {
   readonly network: NetworkSpec;
   readonly volumes: readonly VolumeSpec[];
   readonly sharePidNamespace: boolean;
+  /** Containers see the processes of the machine. Absent: they do not. */
+  readonly hostPid?: boolean;
+  /** Containers share IPC, /dev/shm included, with the machine. Absent: they do not. */
+  readonly hostIpc?: boolean;
+  /** Kernel parameters of the pod's namespaces, dots as separators. */
+  readonly sysctls?: Readonly<Record<string, string>>;
+  /** Which runtime of the backend runs the pod (handler of its RuntimeClass). Absent: the default one. */
+  readonly runtimeHandler?: string;
   /** Ownership and recovery labels, see `ProviderContext.ownerLabels`. */
   readonly labels: Labels;
   /** Pod annotations under the provider's own prefix, prefix removed ("taskRoleArn", "gpus", ...). */
@@ -83,6 +91,8 @@ export interface ContainerSpec {
   readonly mounts: readonly MountSpec[];
   readonly resources: ResourceSpec;
   readonly security: SecuritySpec;
+  /** An ephemeral container that joins the processes of this one; where that never was, `startContainer` throws the kubelet's text. */
+  readonly targetContainer?: string;
   readonly terminal: { readonly tty: boolean; readonly stdin: boolean; readonly stdinOnce: boolean };
   readonly stopSignal?: string;
   readonly terminationMessagePath?: string;
@@ -117,6 +127,8 @@ export interface ResourceSpec {
   readonly memoryLimitBytes?: number;
   /** Greatest number of processes in the container (KubeletConfiguration.podPidsLimit). */
   readonly pidsLimit?: number;
+  /** Which is killed first when the machine runs out of memory: -1000 (never) to 1000. A backend that may not go so low takes its lowest. */
+  readonly oomScoreAdj?: number;
   /** Extended resources ("nvidia.com/gpu": 1), as whole counts. */
   readonly extended?: Readonly<Record<string, number>>;
 }
@@ -131,7 +143,8 @@ export interface SecuritySpec {
   readonly readOnlyRootFilesystem?: boolean;
   readonly addCapabilities?: readonly string[];
   readonly dropCapabilities?: readonly string[];
-  readonly seccompProfile?: 'RuntimeDefault' | 'Unconfined';
+  /** One of the machine's own is named by its file, relative to where the backend keeps such files. */
+  readonly seccompProfile?: 'RuntimeDefault' | 'Unconfined' | { readonly localhost: string };
 }
 
 /** Sources are resolved before the provider sees them: a ConfigMap, Secret, token or downward item is just `files`. */

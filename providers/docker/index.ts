@@ -18,6 +18,7 @@ async function create(config: DockerConfig, context: ProviderContext): Promise<P
       sandboxImage: config.sandboxImage,
       logMaxSize: config.logMaxSize,
       logMaxFiles: config.logMaxFiles,
+      seccompRoot: config.seccompRoot,
     },
     dial: {
       way: config.portForward,

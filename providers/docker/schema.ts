@@ -49,6 +49,11 @@ export const dockerSchema = z
       .default('10m')
       .describe('Size at which the engine rotates a container log'),
     logMaxFiles: z.int().min(1).default(5).describe('Files that the engine keeps of a container log'),
+    seccompRoot: z
+      .string()
+      .regex(/^\//, 'must be an absolute path')
+      .default('/var/lib/kubelet/seccomp')
+      .describe('Directory of seccomp profiles (localhostProfile), on this machine'),
   })
   .refine(({ socketPath, host }) => socketPath === undefined || host === undefined, {
     message: 'socketPath and host exclude each other',

@@ -8,7 +8,7 @@ import { SubPaths } from './sub-paths.ts';
 
 const { signal } = new AbortController();
 const OWNER = { 'outrigger/node': 'n' };
-const SETTINGS = { sandboxImage: 'pause', logMaxSize: '10m', logMaxFiles: 5 };
+const SETTINGS = { sandboxImage: 'pause', logMaxSize: '10m', logMaxFiles: 5, seccompRoot: '/profiles' };
 
 const sandbox: SandboxSpec = {
   pod: { uid: 'u' as PodUid, namespace: 'ns', name: 'p' }, // the brand of a UID is a compile-time mark only

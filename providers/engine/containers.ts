@@ -7,25 +7,28 @@ import {
   type SandboxSpec,
   type StopRequest,
 } from '../contract/index.ts';
-import { hasLabels } from '../shared/unit-labels.ts';
+import { hasLabels, LABEL } from '../shared/unit-labels.ts';
 import { sandboxName } from '../shared/unit-names.ts';
 import { containerCreateOptions, type EngineSettings } from './create-options.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { recoded, statusBehind } from './errors.ts';
+import { seccompText } from './seccomp.ts';
 import type { SubPaths } from './sub-paths.ts';
-import { findContainer, inspectContainer, removeByForce } from './units.ts';
+import { findContainer, inspectContainer, listContainers, ofPod, removeByForce } from './units.ts';
 
 /** For a creation under way elsewhere to end: 20 s. */
 const NAME_TRIES = 200;
 const NAME_POLL_MS = 100;
 
-type SandboxInfo = Pick<Docker.ContainerInspectInfo, 'Id' | 'Mounts'>;
+type SandboxInfo = Pick<Docker.ContainerInspectInfo, 'Id' | 'Mounts' | 'HostConfig'>;
 
 /** One container at a time, in a sandbox that is there. */
 export class Containers {
   readonly #engine: Engine;
   readonly #settings: EngineSettings;
   readonly #subPaths: SubPaths;
+  /** Found out by the first container that wants less; -1000 is the kernel's. */
+  #lowestScore = -1000;
 
   constructor(engine: Engine, settings: EngineSettings, subPaths: SubPaths) {
     this.#engine = engine;
@@ -35,12 +38,32 @@ export class Containers {
 
   async start(sandbox: SandboxSpec, spec: ContainerSpec, options: CallOptions): Promise<void> {
     const held = await this.#running(sandbox, options);
+    try {
+      await this.#make(sandbox, this.#bounded(spec), held, options);
+    } catch (error) {
+      if (!mayNotLowerScore(error, spec, this.#lowestScore)) throw error;
+      this.#lowestScore = 0;
+      const message = 'the engine may not lower OOM scores: containers get 0 at the least';
+      this.#engine.context.log.info({ err: error }, message);
+      const { name: container, attempt } = spec;
+      await this.remove({ podUid: sandbox.pod.uid, container, attempt }, options);
+      await this.#make(sandbox, this.#bounded(spec), held, options);
+    }
+  }
+
+  async #make(sandbox: SandboxSpec, spec: ContainerSpec, held: SandboxInfo, options: CallOptions): Promise<void> {
     const sandboxId = held.Id;
     const { id, state } = await this.#create(sandbox, spec, held, options);
     // Running, or has run: this incarnation was started by an earlier call whose answer got lost.
     if (state.Status !== 'created') return;
     if (state.Error !== '') throw new ProviderError('Internal', state.Error, { reason: 'StartError' });
     await this.#start(id, sandboxId, options);
+  }
+
+  #bounded(spec: ContainerSpec): ContainerSpec {
+    const { oomScoreAdj } = spec.resources;
+    if (oomScoreAdj === undefined || oomScoreAdj >= this.#lowestScore) return spec;
+    return { ...spec, resources: { ...spec.resources, oomScoreAdj: this.#lowestScore } };
   }
 
   async stop(ref: ContainerRef, request: StopRequest, options: CallOptions): Promise<void> {
@@ -86,13 +109,26 @@ export class Containers {
   async #create(
     sandbox: SandboxSpec,
     spec: ContainerSpec,
-    { Id: sandboxId, Mounts: held }: SandboxInfo,
+    { Id: sandboxId, Mounts: held, HostConfig }: SandboxInfo,
     options: CallOptions,
   ): Promise<{ readonly id: string; readonly state: { readonly Status: string; readonly Error: string } }> {
     const { docker, calls, context } = this.#engine;
     const imageUser = await this.#imageUser(spec, options);
     const parts = await this.#subPaths.resolve(sandbox, sandboxId, spec, options);
-    const place = { sandboxId, held, parts, ...(imageUser === undefined ? {} : { imageUser }) };
+    const [targetId, seccompJson] = await Promise.all([
+      this.#target(sandbox, spec, options),
+      seccompText(spec, this.#settings.seccompRoot),
+    ]);
+    const { Runtime: runtime = '' } = HostConfig ?? {};
+    const place = {
+      sandboxId,
+      held,
+      parts,
+      ...(imageUser === undefined ? {} : { imageUser }),
+      ...(targetId === undefined ? {} : { targetId }),
+      ...(seccompJson === undefined ? {} : { seccompJson }),
+      ...(runtime === '' ? {} : { runtime }),
+    };
     const create = containerCreateOptions(sandbox, spec, context.ownerLabels, place, this.#settings);
     for (let tries = 1; ; tries++) {
       try {
@@ -138,6 +174,23 @@ export class Containers {
     }
   }
 
+  /** The newest incarnation: one that has ended cannot be joined, which the engine says at the start. */
+  async #target(
+    { pod }: SandboxSpec,
+    { targetContainer }: ContainerSpec,
+    options: CallOptions,
+  ): Promise<string | undefined> {
+    if (targetContainer === undefined) return undefined;
+    const wanted = { ...ofPod(pod.uid), [LABEL.kind]: 'container', [LABEL.containerName]: targetContainer };
+    const found = await listContainers(this.#engine, wanted, options);
+    const [newest] = found.toSorted((a, b) => b.Created - a.Created);
+    if (newest === undefined) {
+      const message = `unable to find target container ${targetContainer}`;
+      throw new ProviderError('Internal', message, { reason: 'CreateContainerConfigError' });
+    }
+    return newest.Id;
+  }
+
   async #imageUser(spec: ContainerSpec, { signal }: CallOptions): Promise<string | undefined> {
     const { runAsUser, runAsGroup } = spec.security;
     if (runAsGroup === undefined || runAsUser !== undefined) return undefined;
@@ -159,6 +212,15 @@ export class Containers {
   #isOurs(labels: Record<string, string> | undefined): boolean {
     return hasLabels(labels, this.#engine.context.ownerLabels);
   }
+}
+
+/** runc names the file, or says only that its child has died while it wrote it. */
+const LOWERING_REFUSED = /oom_score_adj|final child's PID from pipe/;
+
+/** An engine without CAP_SYS_RESOURCE, as in a container or without root. */
+function mayNotLowerScore(error: unknown, { resources }: ContainerSpec, lowest: number): boolean {
+  const wanted = resources.oomScoreAdj ?? 0;
+  return wanted < 0 && lowest < 0 && error instanceof ProviderError && LOWERING_REFUSED.test(error.message);
 }
 
 function noSuchContainer(ref: ContainerRef): ProviderError {

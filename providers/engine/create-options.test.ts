@@ -3,7 +3,7 @@ import type { ContainerSpec, PodUid, SandboxSpec } from '../contract/index.ts';
 import { containerCreateOptions, resources, sandboxCreateOptions, security } from './create-options.ts';
 
 const owner = { 'outrigger/node': 'n' };
-const settings = { sandboxImage: 'pause:1', logMaxSize: '10m', logMaxFiles: 5 };
+const settings = { sandboxImage: 'pause:1', logMaxSize: '10m', logMaxFiles: 5, seccompRoot: '/profiles' };
 const pod = { uid: 'uid-1' as PodUid, namespace: 'ns', name: 'web' };
 
 function sandboxOf(overrides: Partial<SandboxSpec> = {}): SandboxSpec {
@@ -52,6 +52,35 @@ describe('a container', () => {
     expect(made.HostConfig).toMatchObject({ NetworkMode: 'container:abc', IpcMode: 'container:abc' });
     expect(made.HostConfig).not.toHaveProperty('PidMode');
     expect(create({}, { sharePidNamespace: true }).HostConfig?.PidMode).toBe('container:abc');
+  });
+
+  it("joins the processes of its target, of its machine, or of the pod, and the machine's IPC", () => {
+    const pidMode = (sandbox: Partial<SandboxSpec>, targetId?: string): unknown => {
+      const place = { sandboxId: 'abc', ...(targetId === undefined ? {} : { targetId }) };
+      return containerCreateOptions(sandboxOf(sandbox), containerOf(), owner, place, settings).HostConfig?.PidMode;
+    };
+    expect(pidMode({ hostPid: true })).toBe('host');
+    expect(pidMode({ hostPid: true }, 'def')).toBe('container:def');
+    expect(pidMode({ sharePidNamespace: true }, 'def')).toBe('container:def');
+    expect(create({}, { hostIpc: true }).HostConfig?.IpcMode).toBe('host');
+  });
+
+  it('runs where its sandbox does', () => {
+    const place = { sandboxId: 'abc', runtime: 'runsc' };
+    expect(containerCreateOptions(sandboxOf({}), containerOf(), owner, place, settings).HostConfig?.Runtime).toBe(
+      'runsc',
+    );
+    const network = { mode: 'host', ports: [], hostAliases: [] } as const;
+    expect(create({}, { network }).HostConfig).toMatchObject({ NetworkMode: 'container:abc', UTSMode: 'host' });
+  });
+
+  it('has its OOM score and the text of its own seccomp profile', () => {
+    expect(create({ resources: { oomScoreAdj: -997 } }).HostConfig?.OomScoreAdj).toBe(-997);
+    const security = { seccompProfile: { localhost: 'x.json' } };
+    const place = { sandboxId: 'abc', seccompJson: '{}' };
+    expect(
+      containerCreateOptions(sandboxOf({}), containerOf({ security }), owner, place, settings).HostConfig?.SecurityOpt,
+    ).toEqual(['seccomp={}']);
   });
 
   it('is never restarted or removed by the engine, nor probed by the image', () => {

@@ -12,6 +12,8 @@ export interface EngineSettings {
   /** As the json-file driver takes it ("10m"). */
   readonly logMaxSize: string;
   readonly logMaxFiles: number;
+  /** Directory of seccomp profiles, on the machine that runs Outrigger: the engine is handed their text. */
+  readonly seccompRoot: string;
 }
 
 /** An image may bring one; probes are the kubelet's affair. */
@@ -25,20 +27,25 @@ export function sandboxCreateOptions(
   network: string,
   settings: EngineSettings,
 ): CreateOptions {
-  const { ports } = spec.network;
-  const published = ports.filter((port) => port.hostPort !== undefined && port.hostPort > 0);
+  const { ports, mode } = spec.network;
+  const isHost = mode === 'host';
+  // On the host's network a port is a host port already.
+  const published = isHost ? [] : ports.filter((port) => port.hostPort !== undefined && port.hostPort > 0);
   const key = (port: (typeof published)[number]): string => `${port.containerPort}/${port.protocol.toLowerCase()}`;
   return {
     name: unfilledSandboxName(spec.pod, spec.attempt),
     Image: settings.sandboxImage,
-    Hostname: spec.hostname,
+    ...(spec.hostname === '' ? {} : { Hostname: spec.hostname }),
     Healthcheck: NO_HEALTHCHECK,
     Labels: encodeUnit({ kind: 'sandbox', pod: spec.pod, attempt: spec.attempt }, spec.labels, owner),
     ExposedPorts: Object.fromEntries(published.map((port) => [key(port), {}])),
     HostConfig: {
       ...common(settings),
-      NetworkMode: network,
-      IpcMode: 'shareable',
+      NetworkMode: isHost ? 'host' : network,
+      ...(isHost ? { UTSMode: 'host' } : {}),
+      IpcMode: spec.hostIpc === true ? 'host' : 'shareable',
+      ...(spec.runtimeHandler === undefined ? {} : { Runtime: spec.runtimeHandler }),
+      ...(spec.sysctls === undefined ? {} : { Sysctls: { ...spec.sysctls } }),
       CpuShares: MIN_SHARES,
       SecurityOpt: ['no-new-privileges'],
       Mounts: [...volumeMounts(spec, owner), networkFilesMount(spec, owner)],
@@ -60,6 +67,12 @@ function groupBindings(
 export interface ContainerPlace {
   /** Engine id of the pod's sandbox. */
   readonly sandboxId: string;
+  /** Engine id of the container whose processes this one joins. */
+  readonly targetId?: string;
+  /** The engine's runtime that runs the sandbox. */
+  readonly runtime?: string;
+  /** Text of the seccomp profile that the spec names by its file. */
+  readonly seccompJson?: string;
   /** USER of the image, for a spec that names a group and leaves the user to the image. */
   readonly imageUser?: string;
   /** Mounts of that sandbox. */
@@ -100,16 +113,24 @@ export function containerCreateOptions(
     HostConfig: {
       ...common(settings),
       NetworkMode: joined,
-      IpcMode: joined,
-      ...(sandbox.sharePidNamespace ? { PidMode: joined } : {}),
+      IpcMode: sandbox.hostIpc === true ? 'host' : joined,
+      ...(sandbox.network.mode === 'host' ? { UTSMode: 'host' } : {}),
+      ...pidMode(sandbox, place),
+      ...(place.runtime === undefined ? {} : { Runtime: place.runtime }),
       Mounts: [
         ...spec.mounts.map((mount) => mountOf(sandbox, mount, place.parts ?? NO_PARTS)),
         ...networkFileMounts(spec, place.held ?? []),
       ],
       ...resources(spec.resources),
-      ...security(spec.security),
+      ...security(spec.security, place.seccompJson),
     },
   };
+}
+
+function pidMode(sandbox: SandboxSpec, { sandboxId, targetId }: ContainerPlace): Docker.HostConfig {
+  if (targetId !== undefined) return { PidMode: `container:${targetId}` };
+  if (sandbox.hostPid === true) return { PidMode: 'host' };
+  return sandbox.sharePidNamespace ? { PidMode: `container:${sandboxId}` } : {};
 }
 
 function common(settings: EngineSettings): Docker.HostConfig {
@@ -159,14 +180,15 @@ export function resources(spec: ResourceSpec): Docker.HostConfig {
     limits.MemorySwap = spec.memoryLimitBytes;
   }
   if (spec.pidsLimit !== undefined && spec.pidsLimit > 0) limits.PidsLimit = spec.pidsLimit;
+  if (spec.oomScoreAdj !== undefined) limits.OomScoreAdj = spec.oomScoreAdj;
   return limits;
 }
 
-export function security(spec: SecuritySpec): Docker.HostConfig {
+export function security(spec: SecuritySpec, seccompJson?: string): Docker.HostConfig {
   const options = [
     ...(spec.allowPrivilegeEscalation === false ? ['no-new-privileges'] : []),
     // RuntimeDefault is what the engine does when nothing is said; the kubelet's default is no filter.
-    ...(spec.seccompProfile === 'RuntimeDefault' ? [] : ['seccomp=unconfined']),
+    ...(spec.seccompProfile === 'RuntimeDefault' ? [] : [`seccomp=${seccompJson ?? 'unconfined'}`]),
   ];
   return {
     Privileged: spec.privileged ?? false,

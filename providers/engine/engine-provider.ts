@@ -113,7 +113,7 @@ export class EngineProvider implements ContainerProvider {
     this.#host = options.host;
     this.#disconnect = options.disconnect;
     this.#network = new NodeNetwork(docker, calls, context);
-    this.#places = new SandboxPlaces(engine);
+    this.#places = new SandboxPlaces(engine, () => options.host.address());
     this.#dialer = new Dialer(engine, options.dial, { places: this.#places, images });
     this.#observer = new Observer(engine, this.#cache, this.#held, this.#dialer.relays);
     this.#volumes = new PodVolumes(engine, this.#held);

@@ -16,6 +16,7 @@ function sandbox(id: string, attempt: number, ip: string, overrides: object = {}
     State: 'running',
     Names: [`/outrigger_POD_p_u_${attempt}`],
     Labels: encodeUnit({ kind: 'sandbox', pod, attempt }, {}, {}),
+    HostConfig: { NetworkMode: 'n' },
     NetworkSettings: { Networks: { n: { IPAddress: ip, GlobalIPv6Address: '' } } },
     ...overrides,
   };
@@ -33,7 +34,11 @@ function engineWith(present: object[]) {
   const say = (): void => {};
   const log = { debug: say, info: say, warn: say, error: say };
   const context = { nodeName: 'n', ownerLabels: {}, log, clock, signal: options.signal };
-  return { asked, present, places: new SandboxPlaces({ docker, calls: new EngineCalls(clock, 30_000), context }) };
+  return {
+    asked,
+    present,
+    places: new SandboxPlaces({ docker, calls: new EngineCalls(clock, 30_000), context }, async () => '192.0.2.1'),
+  };
 }
 
 describe('where a pod is', () => {

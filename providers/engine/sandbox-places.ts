@@ -19,12 +19,15 @@ export interface SandboxPlace {
  */
 export class SandboxPlaces {
   readonly #engine: Engine;
+  readonly #hostAddress: () => Promise<string | undefined>;
   readonly #known = new Map<PodUid, SandboxPlace>();
   #watching = 0;
   #changes = 0;
 
-  constructor(engine: Engine) {
+  /** `hostAddress`: of the machine that runs the pods, where pods on its network are reached. */
+  constructor(engine: Engine, hostAddress: () => Promise<string | undefined>) {
     this.#engine = engine;
+    this.#hostAddress = hostAddress;
   }
 
   /** Throws NotFound for a pod that is not there, and for one whose network is gone. */
@@ -32,7 +35,9 @@ export class SandboxPlaces {
     const known = this.#known.get(uid);
     if (known !== undefined) return known;
     const asked = this.#changes;
-    const place = placeOf(uid, await findSandboxes(this.#engine, uid, options));
+    const found = await findSandboxes(this.#engine, uid, options);
+    const hasHost = found.some(isOnHost);
+    const place = placeOf(uid, found, hasHost ? ((await this.#hostAddress()) ?? LOOPBACK) : LOOPBACK);
     if (this.#watching > 0 && asked === this.#changes) this.#known.set(uid, place);
     return place;
   }
@@ -64,11 +69,18 @@ export class SandboxPlaces {
   }
 }
 
-function placeOf(uid: PodUid, present: readonly Docker.ContainerInfo[]): SandboxPlace {
+/** Right for whoever is on that machine or in a namespace of it, and all that is left where no better address is known. */
+const LOOPBACK = '127.0.0.1';
+
+function isOnHost({ HostConfig }: Docker.ContainerInfo): boolean {
+  return HostConfig.NetworkMode === 'host';
+}
+
+function placeOf(uid: PodUid, present: readonly Docker.ContainerInfo[], hostAddress: string): SandboxPlace {
   if (present.length === 0) throw new ProviderError('NotFound', `no such pod: ${uid}`);
   const running = present.filter((info) => info.State === 'running' && !info.Names.some(isUnfilledSandboxName));
   const [newest] = running.toSorted((a, b) => attemptOf(b) - attemptOf(a));
-  const ips = newest === undefined ? [] : addressesOf(newest);
+  const ips = newest === undefined ? [] : isOnHost(newest) ? [hostAddress] : addressesOf(newest);
   if (newest === undefined || ips.length === 0)
     throw new ProviderError('NotFound', `pod ${uid} has no running sandbox with an address`);
   return { uid, sandboxId: newest.Id, ips };

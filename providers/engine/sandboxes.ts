@@ -46,21 +46,23 @@ export class Sandboxes {
   }
 
   async ensure(spec: SandboxSpec, options: CallOptions): Promise<void> {
-    if (spec.network.mode !== 'pod') throw new ProviderError('Unsupported', 'the host network is not supported');
-    const { subnet } = spec.network;
-    if (subnet === undefined) throw new ProviderError('InvalidSpec', 'the node has no pod network (no pod CIDR)');
+    const { subnet, mode } = spec.network;
+    if (mode === 'pod' && subnet === undefined)
+      throw new ProviderError('InvalidSpec', 'the node has no pod network (no pod CIDR)');
     const present = await findSandboxes(this.#engine, spec.pod.uid, options);
     if (present.some((info) => attemptOf(info) === spec.attempt && isReady(info))) return;
     // What is left is a creation that was cut off, a sandbox that has died, or one that this one replaces.
     const useless = present.filter((info) => attemptOf(info) <= spec.attempt);
     await Promise.all(useless.map((info) => removeByForce(this.#engine, info.Id, options)));
     await this.#hostPaths.prepare(spec.pod.uid, spec.volumes, options);
-    await this.#network.ensure(subnet, options);
+    if (mode === 'pod' && subnet !== undefined) await this.#network.ensure(subnet, options);
     try {
       await this.#make(spec, options);
     } catch (error) {
       this.#network.forget();
-      throw recoded(error, 'FailedCreatePodSandBox');
+      // An engine answers "bad request" to a runtime that it does not have; it may be given one.
+      const code = spec.runtimeHandler !== undefined && statusBehind(error) === 400 ? 'Internal' : undefined;
+      throw recoded(error, 'FailedCreatePodSandBox', code);
     }
   }
 

@@ -30,6 +30,11 @@ export const FAKE_TRAITS: ProviderTraits = {
   initContainers: true,
   sidecars: true,
   sharePidNamespace: true,
+  hostPid: true,
+  hostIpc: true,
+  sysctls: true,
+  runtimeHandlers: true,
+  ephemeralTarget: true,
   relistIntervalMs: 10_000,
   graceAdjustable: true,
 };

@@ -3,6 +3,7 @@ import type { Rejection } from '../model/intent.ts';
 import type { Pod } from '../model/pod.ts';
 import { type PodResources, podRequests } from '../model/resources.ts';
 import type { NodeFacts } from '../model/stores.ts';
+import { forbiddenSysctl } from '../spec/sysctls.ts';
 import { hostPortTaken, matchesNode, toleratesNode } from './node-fit.ts';
 
 export interface AdmitInput {
@@ -22,7 +23,9 @@ export interface AdmitInput {
  */
 export function admit({ pod, others, facts, violations, unsupported }: AdmitInput): Rejection | undefined {
   const [violation] = violations;
+  const sysctl = forbiddenSysctl(pod);
   return (
+    (sysctl === undefined ? undefined : { reason: 'SysctlForbidden', message: sysctl }) ??
     checkPlatform(pod, facts) ??
     checkResources(pod, others, facts) ??
     checkNode(pod, others, facts) ??

@@ -36,6 +36,10 @@ export async function containerSpec(
     objects: await readEnvObjects(pod, container, { objects, provider }, options),
   });
   const { podPidsLimit } = settings;
+  const nodeMemoryBytes = facts()?.allocatable.memoryBytes;
+  const targetContainer = pod.spec.ephemeralContainers?.find(
+    (ephemeral) => ephemeral.name === name,
+  )?.targetContainerName;
   return buildContainer({
     pod,
     container,
@@ -44,6 +48,8 @@ export async function containerSpec(
     env,
     ...(imageUser === undefined ? {} : { imageUser }),
     ...(podPidsLimit === undefined ? {} : { podPidsLimit }),
+    ...(nodeMemoryBytes === undefined ? {} : { nodeMemoryBytes }),
+    ...(targetContainer === undefined ? {} : { targetContainer }),
   });
 }
 

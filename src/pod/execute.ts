@@ -10,7 +10,7 @@ import { stopKey } from './plan/snapshot.ts';
 import { UNIT } from './plan/unit.ts';
 import { SandboxStep } from './sandbox.ts';
 import { StartStep } from './start.ts';
-import { containerPath, podOf, type Turn } from './turn.ts';
+import { addressesOf, containerPath, podOf, type Turn } from './turn.ts';
 
 /** Runs one action of a plan. A failure that concerns one container is remembered for it; an outage is thrown and ends the turn. */
 export class Executor {
@@ -117,12 +117,12 @@ export class Executor {
   /** The Killing event comes first, then the hook (reference 2.10). */
   #beginStop(action: Extract<Action, { type: 'beginStop' }>, turn: Turn): void {
     const { container: name, attempt, graceSeconds, preStop, why, restart } = action;
-    const { pod, observed } = turn.snapshot;
+    const { pod } = turn.snapshot;
     this.#killing(name, pod, why);
     this.#rememberPostStart(name, attempt, turn);
     const container = pod && findContainer(pod, name)?.container;
     if (preStop && pod !== undefined && container !== undefined) {
-      const podIPs = observed?.ips ?? [];
+      const podIPs = addressesOf(pod, turn, this.#deps);
       this.#deps.hooks.begin({ kind: 'preStop', pod, container, attempt, podIPs, seconds: graceSeconds });
     }
     const deadlineMs = this.#deps.clock.now() + graceSeconds * 1000;

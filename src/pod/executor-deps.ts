@@ -25,6 +25,8 @@ export interface ExecutorDeps {
   readonly objects: ObjectSource;
   readonly probes: Pick<ProbeControl, 'forget'>;
   readonly hooks: Pick<HookControl, 'begin' | 'forget'>;
+  /** Handler of a RuntimeClass (src/kube/runtime-classes.ts); throws where there is no such class. */
+  readonly runtimeHandler?: (name: string, options: { readonly signal: AbortSignal }) => Promise<string>;
   readonly metrics?: PodObserver;
   readonly facts: () => NodeFacts | undefined;
   readonly settings: PodSettings;

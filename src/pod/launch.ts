@@ -22,7 +22,7 @@ export class LaunchStep {
     const pod = podOf(turn.snapshot);
     const options = { signal: turn.signal };
     await this.#sandbox.attempt(turn, async () => {
-      const sandbox = await this.#sandbox.resolve(turn, attempt);
+      const sandbox = await this.#sandbox.complete(turn, attempt);
       const containers = await Promise.all(
         podContainers(pod)
           .filter(({ role }) => role !== 'ephemeral')

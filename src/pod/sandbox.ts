@@ -45,6 +45,15 @@ export class SandboxStep {
     }
   }
 
+  /** The same with the runtime of the pod's RuntimeClass, for a sandbox that is to be made: its containers run where it does. */
+  async complete(turn: Turn, attempt: number): Promise<SandboxSpec> {
+    const spec = await this.resolve(turn, attempt);
+    const name = podOf(turn.snapshot).spec.runtimeClassName ?? '';
+    if (name === '') return spec;
+    const runtimeHandler = (await this.#deps.runtimeHandler?.(name, { signal: turn.signal })) ?? '';
+    return runtimeHandler === '' ? spec : { ...spec, runtimeHandler };
+  }
+
   /**
    * The sandbox as the backend has it, for a container that joins it. What is mounted counts: an object that was deleted since
    * does not keep a container from restarting (the kubelet's mounts stay as they are, too).
@@ -79,7 +88,7 @@ export class SandboxStep {
     }
     if (this.#waitForNetwork(provider, pod, turn)) return;
     await this.attempt(turn, async () => {
-      const spec = await this.resolve(turn, attempt);
+      const spec = await this.complete(turn, attempt);
       this.#tellDnsProblems(pod);
       await this.#deps.limit(() => this.#make(provider, spec, pod, turn.signal));
       turn.memory = filled(turn.memory, spec.volumes);

@@ -20,7 +20,7 @@ import { backoffFromMs } from './plan/restart.ts';
 import { stopKey } from './plan/snapshot.ts';
 import { VolumeError } from './ports.ts';
 import type { SandboxStep } from './sandbox.ts';
-import { advanceBackoff, containerOf, containerPath, podOf, type Turn } from './turn.ts';
+import { addressesOf, advanceBackoff, containerOf, containerPath, podOf, type Turn } from './turn.ts';
 
 type StartAction = Extract<ContainerAction, { type: 'startContainer' }>;
 
@@ -76,12 +76,12 @@ export class StartStep {
   #postStart(pod: Pod, name: string, attempt: number, turn: Turn): void {
     const container = containerOf(pod, name);
     if (container.lifecycle?.postStart === undefined) return;
-    const podIPs = turn.snapshot.observed?.ips ?? [];
+    const podIPs = addressesOf(pod, turn, this.#deps);
     this.#deps.hooks.begin({ kind: 'postStart', pod, container, attempt, podIPs });
   }
 
   #build(pod: Pod, name: string, attempt: number, turn: Turn, image: PulledImage | undefined): Promise<ContainerSpec> {
-    const podIPs = turn.snapshot.observed?.ips ?? [];
+    const podIPs = addressesOf(pod, turn, this.#deps);
     const imageUser = image?.user;
     const input = { pod, name, attempt, podIPs, ...(imageUser === undefined ? {} : { imageUser }) };
     return containerSpec(this.#deps, input, { signal: turn.signal });

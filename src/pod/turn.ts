@@ -1,5 +1,6 @@
 import { findContainer } from '../model/containers.ts';
 import type { Container, Pod } from '../model/pod.ts';
+import type { NodeFacts } from '../model/stores.ts';
 import { type PodMemory, withEntry } from './plan/memory.ts';
 import { nextBackoff } from './plan/restart.ts';
 import type { Snapshot } from './plan/snapshot.ts';
@@ -39,4 +40,13 @@ export function containerOf(pod: Pod, name: string): Container {
 /** `involvedObject.fieldPath` of events about one container (reference 3.1); one that the spec no longer has was a main one. */
 export function containerPath(pod: Pod, name: string): string {
   return findContainer(pod, name)?.path ?? `spec.containers{${name}}`;
+}
+
+/** Addresses of a pod for its environment and its hooks; on the network of the node they are the node's (reference 10.2). */
+export function addressesOf(
+  { spec }: Pod,
+  { snapshot }: Turn,
+  { facts }: { readonly facts: () => NodeFacts | undefined },
+): readonly string[] {
+  return spec.hostNetwork === true ? (facts()?.hostIPs ?? []) : (snapshot.observed?.ips ?? []);
 }

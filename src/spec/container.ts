@@ -1,9 +1,10 @@
-import type { ContainerSpec, EnvEntry, MountSpec, ResourceSpec } from '../../providers/contract/index.ts';
+import type { ContainerSpec, EnvEntry, ResourceSpec } from '../../providers/contract/index.ts';
 import type { Container, Pod } from '../model/pod.ts';
 import { quantityToBytes, quantityToMilli } from '../model/quantity.ts';
 import { expand } from './expand.ts';
-import { buildMounts } from './mounts.ts';
 import { containerRecord, printContainerLabels } from './labels.ts';
+import { buildMounts } from './mounts.ts';
+import { oomScoreAdj } from './oom-score.ts';
 import { buildSecurity, verifyRunAsNonRoot } from './security.ts';
 
 export interface ContainerInput {
@@ -11,17 +12,21 @@ export interface ContainerInput {
   readonly container: Container;
   readonly role?: ContainerSpec['role'];
   readonly attempt: number;
+  /** Whose processes an ephemeral container joins. */
+  readonly targetContainer?: string;
   /** From composeEnv. */
   readonly env: readonly EnvEntry[];
   /** USER of the image, where the backend tells (PulledImage.user). */
   readonly imageUser?: string;
   /** KubeletConfiguration.podPidsLimit; absent or negative means no limit. */
   readonly podPidsLimit?: number;
+  /** Of the node, for the OOM score; absent leaves it to the backend. */
+  readonly nodeMemoryBytes?: number;
 }
 
 /** Throws ContainerConfigError where the kubelet would answer CreateContainerConfigError. */
 export function buildContainer(input: ContainerInput): ContainerSpec {
-  const { pod, container, role = 'main', attempt, env, imageUser } = input;
+  const { pod, container, role = 'main', attempt, env, imageUser, nodeMemoryBytes, targetContainer } = input;
   verifyRunAsNonRoot(pod, container, imageUser);
   const values = new Map(env.map(({ name, value }) => [name, value]));
   const expanded = (texts: readonly string[]): readonly string[] =>
@@ -37,13 +42,18 @@ export function buildContainer(input: ContainerInput): ContainerSpec {
     ...(workingDir !== '' && { workingDir }),
     env,
     mounts: buildMounts(pod, container, values),
-    resources: buildResources(container, input.podPidsLimit),
+    resources: {
+      ...buildResources(container, input.podPidsLimit),
+      ...(nodeMemoryBytes !== undefined &&
+        nodeMemoryBytes > 0 && { oomScoreAdj: oomScoreAdj(pod, container, nodeMemoryBytes) }),
+    },
     security: buildSecurity(pod, container, imageUser),
     terminal: {
       tty: container.tty ?? false,
       stdin: container.stdin ?? false,
       stdinOnce: container.stdinOnce ?? false,
     },
+    ...(targetContainer !== undefined && targetContainer !== '' && { targetContainer }),
     ...(terminationMessagePath !== '' && { terminationMessagePath }),
     labels: printContainerLabels(containerRecord(pod, container, attempt)),
   };

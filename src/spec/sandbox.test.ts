@@ -58,6 +58,24 @@ describe('sandbox spec', () => {
     ]);
   });
 
+  it('shares with the node what the pod asks to share', () => {
+    expect(build({ pod: makePod({ spec: { hostPID: true, hostIPC: true } }) })).toMatchObject({
+      hostPid: true,
+      hostIpc: true,
+    });
+    expect(build({ pod: makePod({ spec: { hostNetwork: true } }) }).network.mode).toBe('host');
+    expect(build({ pod: makePod({ spec: { shareProcessNamespace: true } }) }).sharePidNamespace).toBe(true);
+  });
+
+  it('has the sysctls of the pod under the names of the kernel, and the runtime that it is given', () => {
+    const sysctls = [{ name: 'net/ipv4/tcp_syncookies', value: '0' }];
+    expect(build({ pod: makePod({ spec: { securityContext: { sysctls } } }) }).sysctls).toEqual({
+      'net.ipv4.tcp_syncookies': '0',
+    });
+    expect(build({ runtimeHandler: 'runsc' }).runtimeHandler).toBe('runsc');
+    expect(build({ runtimeHandler: '' })).not.toHaveProperty('runtimeHandler');
+  });
+
   it('hands the provider the annotations under its own prefix', () => {
     const annotations = { 'docker.outrigger/gpus': 'all', 'other/x': 'y' };
     expect(build({ pod: makePod({ metadata: { annotations } }) }).hints).toEqual({ gpus: 'all' });

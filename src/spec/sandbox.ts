@@ -4,6 +4,7 @@ import type { NodeFacts } from '../model/stores.ts';
 import { podRecord, printPodLabels } from './labels.ts';
 import type { SandboxNames } from './names.ts';
 import { podPorts } from './ports.ts';
+import { normalSysctl } from './sysctls.ts';
 
 export interface SandboxInput {
   readonly pod: Pod;
@@ -16,10 +17,22 @@ export interface SandboxInput {
   readonly dns: NetworkSpec['dns'];
   /** Annotations that start with this (`docker.outrigger/`) go to the provider, without it. */
   readonly hintsPrefix: string;
+  /** Handler of the pod's RuntimeClass. */
+  readonly runtimeHandler?: string;
 }
 
-export function buildSandbox({ pod, attempt, volumes, facts, names, dns, hintsPrefix }: SandboxInput): SandboxSpec {
+export function buildSandbox({
+  pod,
+  attempt,
+  volumes,
+  facts,
+  names,
+  dns,
+  hintsPrefix,
+  runtimeHandler,
+}: SandboxInput): SandboxSpec {
   const record = podRecord(pod);
+  const sysctls = pod.spec.securityContext?.sysctls ?? [];
   return {
     pod: record.pod,
     attempt,
@@ -34,6 +47,12 @@ export function buildSandbox({ pod, attempt, volumes, facts, names, dns, hintsPr
     },
     volumes,
     sharePidNamespace: pod.spec.shareProcessNamespace === true,
+    ...(pod.spec.hostPID === true && { hostPid: true }),
+    ...(pod.spec.hostIPC === true && { hostIpc: true }),
+    ...(sysctls.length > 0 && {
+      sysctls: Object.fromEntries(sysctls.map(({ name, value }) => [normalSysctl(name), value])),
+    }),
+    ...(runtimeHandler !== undefined && runtimeHandler !== '' && { runtimeHandler }),
     labels: printPodLabels(record),
     hints: hintsOf(pod, hintsPrefix),
   };

@@ -10,7 +10,7 @@ export function buildSecurity(pod: Pod, container: Container, imageUser: string 
   const runAsUser = own.runAsUser ?? shared.runAsUser ?? userBesideGroup(runAsGroup, imageUser);
   // The group of the volumes comes first (kuberuntime: DetermineEffectiveSecurityContext of the pod).
   const groups = [...(shared.fsGroup === undefined ? [] : [shared.fsGroup]), ...(shared.supplementalGroups ?? [])];
-  const profile = (own.seccompProfile ?? shared.seccompProfile)?.type;
+  const profile = seccompProfile(own.seccompProfile ?? shared.seccompProfile);
   const { privileged, allowPrivilegeEscalation, readOnlyRootFilesystem, capabilities } = own;
   const { add = [], drop = [] } = capabilities ?? {};
   return {
@@ -22,8 +22,22 @@ export function buildSecurity(pod: Pod, container: Container, imageUser: string 
     ...(readOnlyRootFilesystem !== undefined && { readOnlyRootFilesystem }),
     ...(add.length > 0 && { addCapabilities: add }),
     ...(drop.length > 0 && { dropCapabilities: drop }),
-    ...((profile === 'RuntimeDefault' || profile === 'Unconfined') && { seccompProfile: profile }),
+    ...(profile !== undefined && { seccompProfile: profile }),
   };
+}
+
+function seccompProfile(
+  profile: NonNullable<Container['securityContext']>['seccompProfile'],
+): SecuritySpec['seccompProfile'] {
+  switch (profile?.type) {
+    case 'RuntimeDefault':
+    case 'Unconfined':
+      return profile.type;
+    case 'Localhost':
+      return { localhost: profile.localhostProfile ?? '' };
+    default:
+      return undefined;
+  }
 }
 
 /** runAsNonRoot, judged by who the container would run as; throws with the kubelet's text (verifyRunAsNonRoot). */

@@ -103,8 +103,14 @@ export const EPHEMERAL_CONTAINERS = both(
   each(
     both(
       (value, path, traits) => CONTAINER(withoutTarget(value), path, traits),
-      (value, path) =>
-        hasTarget(value) ? { path: `${path}.targetContainerName`, why: 'a target is not supported yet' } : undefined,
+      (value, path, traits) =>
+        hasTarget(value)
+          ? provided(({ ephemeralTarget }) => ephemeralTarget, 'let containers join the processes of others')(
+              value,
+              `${path}.targetContainerName`,
+              traits,
+            )
+          : undefined,
     ),
   ),
   provided(({ ephemeralContainers }) => ephemeralContainers, 'add containers to a pod that runs'),

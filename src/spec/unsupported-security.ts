@@ -10,7 +10,8 @@ function enforced(field: keyof SecuritySpec): Rule {
 }
 
 const SECCOMP = fields<NonNullable<Context['seccompProfile']>>({
-  type: both(oneOf(['RuntimeDefault', 'Unconfined']), enforced('seccompProfile')),
+  type: both(oneOf(['RuntimeDefault', 'Unconfined', 'Localhost']), enforced('seccompProfile')),
+  localhostProfile: supported,
 });
 
 const SHARED = {
@@ -34,7 +35,7 @@ export const POD_SECURITY = fields<PodContext>({
   // Volumes that Outrigger fills are new with each pod: there is nothing to compare with, so both policies do the same.
   fsGroupChangePolicy: supported,
   seLinuxChangePolicy: notYet('SELinux options are'),
-  sysctls: notYet('sysctls are'),
+  sysctls: unlessEmpty(provided(({ sysctls }) => sysctls, 'set sysctls')),
 });
 
 export const CONTAINER_SECURITY = fields<Context>({

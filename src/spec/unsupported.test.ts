@@ -36,13 +36,33 @@ const EVERYTHING: ProviderTraits = {
   initContainers: true,
   sidecars: true,
   sharePidNamespace: true,
+  hostPid: true,
+  hostIpc: true,
+  sysctls: true,
+  runtimeHandlers: true,
+  ephemeralTarget: true,
   relistIntervalMs: 1000,
   graceAdjustable: true,
 };
 
 const NOTHING: ProviderTraits = {
   ...EVERYTHING,
-  network: { ...EVERYTHING.network, podIpKnownBeforeStart: false, sharedNamespace: false, hostPorts: false },
+  network: {
+    ...EVERYTHING.network,
+    podIpKnownBeforeStart: false,
+    sharedNamespace: false,
+    hostPorts: false,
+    hostNetwork: false,
+  },
+  initContainers: false,
+  sidecars: false,
+  ephemeralContainers: false,
+  sharePidNamespace: false,
+  hostPid: false,
+  hostIpc: false,
+  sysctls: false,
+  runtimeHandlers: false,
+  ephemeralTarget: false,
   volumes: new Set(),
   subPaths: 'none',
   fsGroup: false,
@@ -112,30 +132,21 @@ describe('a pod that asks only for what there is', () => {
 
 describe('a pod that asks for more', () => {
   it.each<[object, string]>([
-    [{ initContainers: [makeContainer('i')] }, 'spec.initContainers: init containers are not supported yet'],
-    [{ ephemeralContainers: [{ name: 'e' }] }, 'spec.ephemeralContainers: ephemeral containers are not supported yet'],
-    [{ activeDeadlineSeconds: 5 }, 'spec.activeDeadlineSeconds: a deadline is not supported yet'],
-    [{ hostNetwork: true }, 'spec.hostNetwork: the network of the host is not supported yet'],
-    [{ hostPID: true }, 'spec.hostPID: the processes of the host are not supported yet'],
-    [{ hostIPC: true }, 'spec.hostIPC: the IPC of the host is not supported yet'],
     [{ hostUsers: false }, 'spec.hostUsers: false is not supported yet'],
-    [{ shareProcessNamespace: true }, 'spec.shareProcessNamespace: a shared process namespace is not supported yet'],
     [{ hostAliases: [{ ip: '1.2.3.4', more: 1 }] }, 'spec.hostAliases[0].more: this field is not known'],
     [{ dnsPolicy: 'Other' }, 'spec.dnsPolicy: "Other" is not supported yet'],
     [{ dnsConfig: { more: ['x'] } }, 'spec.dnsConfig.more: this field is not known'],
-    [{ runtimeClassName: 'gvisor' }, 'spec.runtimeClassName: runtime classes are not supported yet'],
     [{ overhead: { cpu: '1' } }, 'spec.overhead: overhead is not supported yet'],
     [{ resources: { limits: { cpu: '1' } } }, 'spec.resources: resources of the pod as a whole are not supported yet'],
     [{ resourceClaims: [{ name: 'x' }] }, 'spec.resourceClaims: resource claims are not supported yet'],
-    [{ os: { name: 'windows' } }, 'spec.os.name: "windows" is not supported yet'],
     [{ somethingNew: false }, 'spec.somethingNew: this field is not known'],
     [
-      { securityContext: { sysctls: [{ name: 'a', value: 'b' }] } },
-      'spec.securityContext.sysctls: sysctls are not supported yet',
+      { securityContext: { seccompProfile: { type: 'Other' } } },
+      'spec.securityContext.seccompProfile.type: "Other" is not supported yet',
     ],
     [
-      { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'x' } } },
-      'spec.securityContext.seccompProfile.type: "Localhost" is not supported yet',
+      { securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } },
+      'spec.securityContext.appArmorProfile: AppArmor profiles are not supported yet',
     ],
     [{ securityContext: { brandNew: {} } }, 'spec.securityContext.brandNew: this field is not known'],
   ])('%j is refused', (spec, expected) => {
@@ -143,7 +154,7 @@ describe('a pod that asks for more', () => {
   });
 
   it.each<[object, string]>([
-    [{ lifecycle: { preStop: { sleep: { seconds: 1 } } } }, 'lifecycle: lifecycle hooks are not supported yet'],
+    [{ lifecycle: { stopSignal: 'SIGUSR1' } }, 'lifecycle.stopSignal: a stop signal of a pod is not supported yet'],
     [{ envFrom: [{ someRef: { name: 'x' } }] }, 'envFrom[0].someRef: this field is not known'],
     [
       {
@@ -163,7 +174,7 @@ describe('a pod that asks for more', () => {
       'resources.limits[nvidia.com/gpu]: only cpu, memory and ephemeral-storage are supported yet',
     ],
     [{ resources: { claims: [{ name: 'x' }] } }, 'resources.claims: resource claims are not supported yet'],
-    [{ restartPolicy: 'Never' }, 'restartPolicy: a restart policy of a container is not supported yet'],
+    [{ restartPolicyRules: [{ action: 'Other' }] }, 'restartPolicyRules[0].action: "Other" is not supported yet'],
     [{ terminationMessagePath: '/x' }, 'terminationMessagePath: "/x" is not supported yet'],
     [
       { terminationMessagePolicy: 'FallbackToLogsOnError' },
@@ -211,6 +222,31 @@ describe('a pod that asks for more', () => {
 
 describe('a pod that asks for more than its provider can', () => {
   it.each<[object, string]>([
+    [{ hostNetwork: true }, 'spec.hostNetwork: the provider cannot put pods on the network of its host'],
+    [{ hostPID: true }, 'spec.hostPID: the provider cannot show the processes of its host'],
+    [{ hostIPC: true }, 'spec.hostIPC: the provider cannot share the IPC of its host'],
+    [
+      { shareProcessNamespace: true },
+      'spec.shareProcessNamespace: the provider cannot share processes between containers',
+    ],
+    [{ runtimeClassName: 'gvisor' }, 'spec.runtimeClassName: the provider cannot choose a runtime'],
+    [
+      { securityContext: { sysctls: [{ name: 'a', value: 'b' }] } },
+      'spec.securityContext.sysctls: the provider cannot set sysctls',
+    ],
+    [
+      { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'x' } } },
+      'spec.securityContext.seccompProfile.type: the provider cannot enforce seccompProfile',
+    ],
+    [{ initContainers: [makeContainer('i')] }, 'spec.initContainers[0]: the provider cannot run init containers'],
+    [
+      { initContainers: [makeContainer('i', { restartPolicy: 'Always' })] },
+      'spec.initContainers[0]: the provider cannot run sidecars',
+    ],
+    [
+      { ephemeralContainers: [{ name: 'e' }] },
+      'spec.ephemeralContainers: the provider cannot add containers to a pod that runs',
+    ],
     [inContainer({}), 'spec.containers: the provider cannot give several containers one network'],
     [
       { terminationGracePeriodSeconds: 121 },
@@ -266,6 +302,14 @@ describe('a pod that asks for more than its provider can', () => {
     expect(check(spec, NOTHING)).toBe(expected);
     expect(check(spec)).toBeUndefined();
   });
+});
+
+it('a debugger joins the processes of another container only where the provider can do that', () => {
+  const spec = { ephemeralContainers: [{ name: 'e', targetContainerName: 'c' }] };
+  expect(check(spec)).toBeUndefined();
+  expect(check(spec, { ...EVERYTHING, ephemeralTarget: false })).toBe(
+    'spec.ephemeralContainers[0].targetContainerName: the provider cannot let containers join the processes of others',
+  );
 });
 
 describe('a part of a volume', () => {

@@ -1,7 +1,17 @@
 import type { ProviderTraits } from '../../providers/contract/index.ts';
 import type { Pod } from '../model/pod.ts';
 import { CONTAINERS, EPHEMERAL_CONTAINERS, INIT_CONTAINERS } from './unsupported-container.ts';
-import { each, fields, notYet, oneOf, type Rule, supported, type Unsupported } from './unsupported-rules.ts';
+import {
+  each,
+  fields,
+  notYet,
+  oneOf,
+  provided,
+  type Rule,
+  supported,
+  type Unsupported,
+  unless,
+} from './unsupported-rules.ts';
 import { POD_SECURITY } from './unsupported-security.ts';
 import { firstUnsupportedSubPath, VOLUME } from './unsupported-volume.ts';
 
@@ -38,16 +48,29 @@ const POD_SPEC = fields<Pod['spec']>({
     searches: supported,
     options: supported,
   }),
-  hostNetwork: notYet('the network of the host is'),
-  hostPID: notYet('the processes of the host are'),
-  hostIPC: notYet('the IPC of the host is'),
+  hostNetwork: unless(
+    [false],
+    provided(({ network }) => network.hostNetwork, 'put pods on the network of its host'),
+  ),
+  hostPID: unless(
+    [false],
+    provided(({ hostPid }) => hostPid, 'show the processes of its host'),
+  ),
+  hostIPC: unless(
+    [false],
+    provided(({ hostIpc }) => hostIpc, 'share the IPC of its host'),
+  ),
   hostUsers: oneOf([true]),
-  shareProcessNamespace: notYet('a shared process namespace is'),
-  runtimeClassName: notYet('runtime classes are'),
+  shareProcessNamespace: unless(
+    [false],
+    provided(({ sharePidNamespace }) => sharePidNamespace, 'share processes between containers'),
+  ),
+  runtimeClassName: provided(({ runtimeHandlers }) => runtimeHandlers, 'choose a runtime'),
   overhead: notYet('overhead is'),
   resources: notYet('resources of the pod as a whole are'),
   resourceClaims: notYet('resource claims are'),
-  os: fields<NonNullable<Pod['spec']['os']>>({ name: oneOf(['linux']) }),
+  // Compared with the node's at admission.
+  os: supported,
   enableServiceLinks: supported,
   imagePullSecrets: supported,
   serviceAccount: supported,
