@@ -23,6 +23,7 @@ import type { ExecutorDeps } from './pod/executor-deps.ts';
 import { Hooks } from './pod/hooks.ts';
 import { planContainers } from './pod/plan/containers.ts';
 import { withDeadline } from './pod/plan/deadline.ts';
+import { withMessages } from './pod/plan/messages.ts';
 import { planUnit } from './pod/plan/unit.ts';
 import { Workers } from './pod/workers.ts';
 import { HookRunner } from './probes/hook-runner.ts';
@@ -33,6 +34,7 @@ import { podDns } from './spec/dns.ts';
 import { buildSandbox } from './spec/sandbox.ts';
 import { firstUnsupported } from './spec/unsupported.ts';
 import { firstUnreadableEnvFile } from './spec/unsupported-env.ts';
+import { firstUnreadableMessage } from './spec/unsupported-message.ts';
 import { firstUnaskableProbe } from './spec/unsupported-probe.ts';
 import { StatusWriter } from './status/writer.ts';
 import type { Logger } from './telemetry/logger.ts';
@@ -100,11 +102,13 @@ export class PodStack {
     const hooks = new Hooks({ runner, events: options.events, notify, clock, log, signal });
     const deps = this.#executorDeps(probes, hooks);
     const executor = new Executor(deps);
+    const messages = { files: provider.files !== undefined, logs: provider.logs !== undefined };
     this.workers = new Workers({
       desired: this.desired,
       observed: this.pleg,
       backend: this.pleg,
-      plan: withDeadline(provider.kind === 'container' ? planContainers : planUnit),
+      plan: withMessages(withDeadline(provider.kind === 'container' ? planContainers : planUnit), messages),
+      messages,
       execute: (action, turn) => executor.run(action, turn),
       status: this.writer,
       volumes: deps.volumes,
@@ -253,10 +257,17 @@ export class PodStack {
     const node = facts();
     // The workers open only after the node is known (virtual-node.ts).
     if (node === undefined) throw new Error('a pod was to be admitted before the node is known');
-    const facets = { exec: provider.exec !== undefined, dial: provider.dial !== undefined };
+    const { exec, dial, files, logs } = provider;
+    const facets = {
+      exec: exec !== undefined,
+      dial: dial !== undefined,
+      files: files !== undefined,
+      logs: logs !== undefined,
+    };
     const unsupported =
       firstUnsupported(pod, provider.traits) ??
       firstUnaskableProbe(pod, facets) ??
+      firstUnreadableMessage(pod, facets) ??
       firstUnreadableEnvFile(pod, provider.readVolumeFile !== undefined);
     const violations = unsupported === undefined ? provider.validate(this.#outline(pod, node)) : [];
     return admit({ pod, others, facts: node, violations, ...(unsupported === undefined ? {} : { unsupported }) });

@@ -10,9 +10,10 @@ import { containerStats } from './container-stats.ts';
 import { containerStopping } from './container-stopping.ts';
 import { containerVolumes } from './container-volumes.ts';
 import { dialCases } from './dial.ts';
-import { hostPaths } from './host-paths.ts';
+import { messageCases } from './messages.ts';
 import { execCases } from './exec.ts';
 import { type ConformanceHarness, NODE } from './harness.ts';
+import { hostPaths } from './host-paths.ts';
 import { observing } from './observing.ts';
 import { podDriving } from './pod-driving.ts';
 import { World } from './world.ts';
@@ -80,6 +81,7 @@ export function conformance(
       group('stats', containerStats, asContainerProvider);
       group('what a container sees', containerContent, asContainerProvider);
       group('volumes', containerVolumes, asContainerProvider);
+      group('termination messages', messageCases, asContainerProvider);
       group('paths of the host', hostPaths, asContainerProvider);
     } else {
       group('driving pods', podDriving, asPodProvider);

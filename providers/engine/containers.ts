@@ -12,6 +12,7 @@ import { sandboxName } from '../shared/unit-names.ts';
 import { containerCreateOptions, type EngineSettings } from './create-options.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { recoded, statusBehind } from './errors.ts';
+import { makeMessageFile } from './message-files.ts';
 import { seccompText } from './seccomp.ts';
 import type { SubPaths } from './sub-paths.ts';
 import { findContainer, inspectContainer, listContainers, ofPod, removeByForce } from './units.ts';
@@ -115,6 +116,7 @@ export class Containers {
     const { docker, calls, context } = this.#engine;
     const imageUser = await this.#imageUser(spec, options);
     const parts = await this.#subPaths.resolve(sandbox, sandboxId, spec, options);
+    await makeMessageFile(this.#engine, sandboxId, spec, held, options);
     const [targetId, seccompJson] = await Promise.all([
       this.#target(sandbox, spec, options),
       seccompText(spec, this.#settings.seccompRoot),

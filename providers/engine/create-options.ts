@@ -3,6 +3,7 @@ import type { ContainerSpec, Labels, ResourceSpec, SandboxSpec, SecuritySpec } f
 import { envMap } from '../shared/env-map.ts';
 import { encodeUnit } from '../shared/unit-labels.ts';
 import { containerName, unfilledSandboxName } from '../shared/unit-names.ts';
+import { messageMounts } from './message-files.ts';
 import { type MountParts, mountOf } from './mounts.ts';
 import { networkFileMounts, networkFilesMount } from './network-files.ts';
 import { volumeMounts } from './volume-mounts.ts';
@@ -95,6 +96,8 @@ export function containerCreateOptions(
   const ref = { podUid: pod.uid, container: spec.name, attempt: spec.attempt };
   const unit = { kind: 'container', pod, container: spec.name, attempt: spec.attempt } as const;
   const user = userOf(spec.security, place.imageUser);
+  const held = place.held ?? [];
+  const messages = messageMounts(spec, held);
   return {
     name: containerName(ref, pod.name),
     Image: spec.image,
@@ -119,7 +122,8 @@ export function containerCreateOptions(
       ...(place.runtime === undefined ? {} : { Runtime: place.runtime }),
       Mounts: [
         ...spec.mounts.map((mount) => mountOf(sandbox, mount, place.parts ?? NO_PARTS)),
-        ...networkFileMounts(spec, place.held ?? []),
+        ...networkFileMounts(spec, held).filter((file) => file.Target !== messages[0]?.Target),
+        ...messages,
       ],
       ...resources(spec.resources),
       ...security(spec.security, place.seccompJson),

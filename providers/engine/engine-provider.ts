@@ -8,6 +8,7 @@ import type {
   ContainerSpec,
   DialFacet,
   ExecFacet,
+  FileFacet,
   HostReport,
   ImageFacet,
   LogFacet,
@@ -39,8 +40,9 @@ import { HeldVolumes } from './held-volumes.ts';
 import { describeHost, type HostReader } from './host.ts';
 import { HostPaths } from './host-paths.ts';
 import { EngineImages } from './images.ts';
-import { readLogs } from './logs.ts';
 import { LocalBinder } from './local-binder.ts';
+import { MessageFiles } from './message-files.ts';
+import { readLogs } from './logs.ts';
 import { NodeNetwork } from './network.ts';
 import { Observer } from './observer.ts';
 import { SandboxPlaces } from './sandbox-places.ts';
@@ -82,6 +84,7 @@ export class EngineProvider implements ContainerProvider {
   readonly stats: StatsFacet;
   readonly exec: ExecFacet;
   readonly attach: AttachFacet;
+  readonly files: FileFacet;
   readonly dial: DialFacet;
   readonly #engine: Engine;
   readonly #host: HostReader;
@@ -132,6 +135,7 @@ export class EngineProvider implements ContainerProvider {
     this.#sessions = new Sessions(engine);
     this.exec = new EngineExec(engine, this.#sessions);
     this.attach = new EngineAttach(engine, this.#sessions);
+    this.files = new MessageFiles(engine);
     this.images = images;
     this.dial = this.#dialer;
     this.stats = new EngineStats(engine, { mayBeLocal: options.mayBeLocal });

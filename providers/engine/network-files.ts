@@ -16,7 +16,8 @@ import { inspectContainer } from './units.ts';
 
 /** No volume of a pod has a dot in its name. */
 const VOLUME = '.network';
-const ROOT = '/outrigger/network';
+/** Where the sandbox has the files that this provider keeps for a pod, those of message-files.ts too. */
+export const MANAGED_ROOT = '/outrigger/network';
 const HOSTS = 'hosts';
 const RESOLVER = 'resolv.conf';
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -30,7 +31,7 @@ export function networkFilesMount(spec: SandboxSpec, owner: Labels): Docker.Moun
   return {
     Type: 'volume',
     Source: volumeName(spec.pod.uid, VOLUME),
-    Target: ROOT,
+    Target: MANAGED_ROOT,
     VolumeOptions: {
       NoCopy: true,
       Labels: encodeUnit({ kind: 'volume', pod: spec.pod, volume: VOLUME }, {}, owner),
@@ -48,7 +49,7 @@ export function networkFileMounts(
   { mounts, security }: ContainerSpec,
   held: readonly { readonly Destination: string; readonly Source: string }[],
 ): Docker.MountSettings[] {
-  const root = held.find(({ Destination }) => Destination === ROOT)?.Source;
+  const root = held.find(({ Destination }) => Destination === MANAGED_ROOT)?.Source;
   if (root === undefined) return [];
   const files = [
     { name: HOSTS, readOnly: false },
@@ -88,7 +89,7 @@ export async function writeNetworkFiles(
   ].map(({ path, text }): TarEntry => ({ type: 'file', path, mode: 0o644, data: Buffer.from(text) }));
   const tar = writeTar(entries, engine.context.clock.now() / 1000);
   await engine.calls.call('write files', { ...options, timeoutMs: SLOW_CALL_MS }, () =>
-    engine.docker.getContainer(sandboxId).putArchive(tar, { path: ROOT }),
+    engine.docker.getContainer(sandboxId).putArchive(tar, { path: MANAGED_ROOT }),
   );
 }
 

@@ -47,6 +47,8 @@ export class FakeContainer {
   #use: FakeUse;
   /** Used until `at`. */
   #cpu = { nanos: 0, at: 0 };
+  /** Content of its message file. */
+  #written: string | undefined;
   /** Of its input, what has no line end yet. */
   #line = '';
 
@@ -78,6 +80,11 @@ export class FakeContainer {
     const since = Math.max(this.#cpu.at, this.#state.startedAt.getTime());
     // A core of a thousand parts uses a thousand nanoseconds per part and millisecond.
     return this.#cpu.nanos + (this.#clock.now() - since) * (this.#use.cpuMilli ?? 0) * 1000;
+  }
+
+  /** What lies at this path in it; only its message file is known. */
+  file(path: string): string | undefined {
+    return path === this.spec.terminationMessagePath ? (this.#written ?? '') : undefined;
   }
 
   get state(): ContainerState {
@@ -196,11 +203,13 @@ export class FakeContainer {
   #ownExit(): void {
     const { exitCode, signal, oomKilled, message } = this.#script;
     const killedBy = signal ?? (oomKilled === true ? SIGKILL : undefined);
+    const hasFile = this.spec.terminationMessagePath !== undefined;
+    if (hasFile) this.#written = message;
     this.exit({
       exitCode: exitCode ?? (killedBy === undefined ? 0 : 128 + killedBy),
       signal: killedBy,
       oomKilled,
-      message,
+      message: hasFile ? undefined : message,
     });
   }
 

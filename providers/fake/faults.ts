@@ -11,6 +11,7 @@ export type FakeMethod =
   | 'dial'
   | 'attach'
   | 'updateFiles'
+  | 'readFile'
   | 'usage'
   | 'storage'
   | 'hostUsage'

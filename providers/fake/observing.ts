@@ -4,6 +4,7 @@ import type {
   ContainerRef,
   DialFacet,
   ExecFacet,
+  FileFacet,
   HostReport,
   Labels,
   LogFacet,
@@ -45,6 +46,7 @@ export abstract class FakeObserving {
   readonly traits: ProviderTraits;
   readonly backend: FakeBackend;
   readonly logs: LogFacet = { logs: (ref, request, options) => this.#logs(ref, request, options) };
+  readonly files: FileFacet = { readFile: (ref, path, options) => this.#readFile(ref, path, options) };
   readonly exec: ExecFacet;
   readonly attach: AttachFacet;
   readonly stats: StatsFacet;
@@ -158,6 +160,19 @@ export abstract class FakeObserving {
 
   #owns(labels: Labels): boolean {
     return Object.entries(this.#context.ownerLabels).every(([key, value]) => labels[key] === value);
+  }
+
+  #readFile(
+    ref: ContainerRef,
+    path: string,
+    options: CallOptions & { readonly maxBytes: number },
+  ): Promise<Uint8Array> {
+    return this.call('readFile', `${ref.podUid}/${ref.container}#${ref.attempt}`, options, () => {
+      const text = this.existing(ref.podUid).find(ref.container, ref.attempt)?.file(path);
+      if (text === undefined) throw new ProviderError('NotFound', `no file ${path} in ${ref.container}#${ref.attempt}`);
+      const bytes = new TextEncoder().encode(text);
+      return bytes.subarray(Math.max(0, bytes.length - options.maxBytes));
+    });
   }
 
   async *#logs(ref: ContainerRef, request: LogRequest, { signal }: CallOptions): AsyncGenerator<LogRecord> {

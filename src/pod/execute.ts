@@ -4,6 +4,7 @@ import { formatPod, type Pod } from '../model/pod.ts';
 import { assertNever } from '../util/assert-never.ts';
 import type { ExecutorDeps } from './executor-deps.ts';
 import { LaunchStep } from './launch.ts';
+import { MessageStep } from './messages.ts';
 import type { Action, StopAction } from './plan/actions.ts';
 import { withEntry } from './plan/memory.ts';
 import { stopKey } from './plan/snapshot.ts';
@@ -18,12 +19,14 @@ export class Executor {
   readonly #sandbox: SandboxStep;
   readonly #start: StartStep;
   readonly #launch: LaunchStep;
+  readonly #messages: MessageStep;
 
   constructor(deps: ExecutorDeps) {
     this.#deps = deps;
     this.#sandbox = new SandboxStep(deps);
     this.#start = new StartStep(deps, this.#sandbox);
     this.#launch = new LaunchStep(deps, this.#sandbox);
+    this.#messages = new MessageStep(deps);
   }
 
   async run(action: Action, turn: Turn): Promise<void> {
@@ -35,6 +38,8 @@ export class Executor {
         return this.#sandbox.ensure(this.#containers(), action, turn);
       case 'refreshVolumes':
         return this.#sandbox.refreshVolumes(turn);
+      case 'readMessage':
+        return this.#messages.read(action.container, action.attempt, turn);
       case 'pullImage':
         return this.#start.pull(action.container, turn);
       case 'startContainer':

@@ -11,6 +11,7 @@ import { isOutage } from './failure.ts';
 import { milestones, type PodObserver } from './milestones.ts';
 import type { Action, Plan } from './plan/actions.ts';
 import { EMPTY_MEMORY, type PodMemory, setBack } from './plan/memory.ts';
+import { type MessageSources, unread, withWords } from './plan/messages.ts';
 import { type Snapshot, stopKey } from './plan/snapshot.ts';
 import { waitingReasons } from './plan/waiting.ts';
 import type { HookControl, ProbeControl, StatusSink, VolumeSource } from './ports.ts';
@@ -32,6 +33,7 @@ export interface WorkerDeps {
     refresh(uid: PodUid, options: { readonly signal: AbortSignal }): Promise<void>;
   };
   readonly plan: (snapshot: Snapshot) => Plan;
+  readonly messages: MessageSources;
   readonly execute: (action: Action, turn: Turn) => Promise<void>;
   readonly status: StatusSink;
   readonly volumes: Pick<VolumeSource, 'refreshAt'>;
@@ -199,6 +201,8 @@ export class PodWorker {
     }
     // Killed for its health and started again in one go: the moment between is not shown, as on the kubelet (oracle case 054).
     if (next.actions.some((action) => startsAfterKill(snapshot, action))) return;
+    // An end is told together with its message, which is about to be read.
+    if (next.actions.some(({ type }) => type === 'readMessage')) return;
     const { probes } = this.#deps;
     const admission = this.#memory.admission?.type;
     const observed = withoutStarting(snapshot.observed, snapshot.hooks);
@@ -243,9 +247,12 @@ export class PodWorker {
     const { observed, pod, stop } = snapshot;
     const ran = (container: ObservedContainer): boolean =>
       started.has(stopKey(container.name, container.attempt)) && container.state.status === 'exited';
+    const silent = new Set(unread(snapshot, this.#deps.messages));
     if (pod === undefined || stop?.type === 'removed') return;
     if (observed === undefined || !observed.containers.some(ran)) return;
-    const containers = observed.containers.map((container) => (ran(container) ? asRunning(container) : container));
+    const containers = observed.containers.map((container) =>
+      ran(container) || silent.has(container) ? asRunning(container) : container,
+    );
     // Not told to the probes: it does not run any more.
     this.#submit({ ...snapshot, pod, observed: { ...observed, containers } }, false);
   }
@@ -255,7 +262,7 @@ export class PodWorker {
     const rejection = memory.admission?.type === 'rejected' ? memory.admission.rejection : undefined;
     return computeStatus({
       pod,
-      observed,
+      observed: withWords(observed, memory.messages),
       previous: memory.status ?? pod.status ?? {},
       waiting: waitingReasons(snapshot),
       probes: probeView(this.#deps.probes, this.#uid),
@@ -274,6 +281,7 @@ function touchesBackend(action: Action): boolean {
     case 'overrule':
     case 'showStopped':
     case 'pullImage':
+    case 'readMessage':
     case 'refreshVolumes':
     case 'showBackOff':
     case 'writeFinalStatus':

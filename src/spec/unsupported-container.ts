@@ -69,9 +69,9 @@ const CONTAINER = fields<Container>({
   readinessProbe: PROBE,
   startupProbe: PROBE,
   lifecycle: fields<Lifecycle>({ postStart: HOOK, preStop: HOOK, stopSignal: notYet('a stop signal of a pod is') }),
-  // Defaults of the API server; without messages they have no effect yet.
-  terminationMessagePath: oneOf(['/dev/termination-log']),
-  terminationMessagePolicy: oneOf(['File']),
+  // Whether the backend can read them is asked apart (unsupported-message.ts): that is no trait.
+  terminationMessagePath: supported,
+  terminationMessagePolicy: oneOf(['File', 'FallbackToLogsOnError']),
   securityContext: CONTAINER_SECURITY,
   stdin: supported,
   stdinOnce: supported,

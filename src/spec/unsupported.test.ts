@@ -175,11 +175,7 @@ describe('a pod that asks for more', () => {
     ],
     [{ resources: { claims: [{ name: 'x' }] } }, 'resources.claims: resource claims are not supported yet'],
     [{ restartPolicyRules: [{ action: 'Other' }] }, 'restartPolicyRules[0].action: "Other" is not supported yet'],
-    [{ terminationMessagePath: '/x' }, 'terminationMessagePath: "/x" is not supported yet'],
-    [
-      { terminationMessagePolicy: 'FallbackToLogsOnError' },
-      'terminationMessagePolicy: "FallbackToLogsOnError" is not supported yet',
-    ],
+    [{ terminationMessagePolicy: 'Shout' }, 'terminationMessagePolicy: "Shout" is not supported yet'],
     [{ volumeDevices: [{ name: 'v' }] }, 'volumeDevices: block devices are not supported yet'],
     [{ securityContext: { procMount: 'Unmasked' } }, 'securityContext.procMount: "Unmasked" is not supported yet'],
     [

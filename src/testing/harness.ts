@@ -21,6 +21,7 @@ import type { ExecutorDeps } from '../pod/executor-deps.ts';
 import { Hooks } from '../pod/hooks.ts';
 import { planContainers } from '../pod/plan/containers.ts';
 import { withDeadline } from '../pod/plan/deadline.ts';
+import { withMessages } from '../pod/plan/messages.ts';
 import { planUnit } from '../pod/plan/unit.ts';
 import type { ImageSource, PodEvent, StatusSink, VolumeSource } from '../pod/ports.ts';
 import { Workers } from '../pod/workers.ts';
@@ -207,11 +208,13 @@ export class Harness {
       log,
     };
     const executor = new Executor(deps);
+    const messages = { files: provider.files !== undefined, logs: provider.logs !== undefined };
     const workers = new Workers({
       desired,
       observed: pleg,
       backend: pleg,
-      plan: withDeadline(provider.kind === 'container' ? planContainers : planUnit),
+      plan: withMessages(withDeadline(provider.kind === 'container' ? planContainers : planUnit), messages),
+      messages,
       execute: (action, turn) => executor.run(action, turn),
       status: deps.status,
       volumes,

@@ -43,6 +43,8 @@ type UnitAction =
 /** Steps that do not depend on how the backend is driven. */
 type CommonAction =
   | { readonly type: 'refreshVolumes' }
+  /** What an ended incarnation has left as its message (reference 1.7). */
+  | { readonly type: 'readMessage'; readonly container: string; readonly attempt: number }
   /** Shows CrashLoopBackOff: event and waiting reason, once per exit. */
   | { readonly type: 'showBackOff'; readonly container: string; readonly finishedAtMs: number }
   /** The pod is over for this reason, whatever its containers do: event, and Failed in the end. */

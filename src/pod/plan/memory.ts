@@ -21,6 +21,8 @@ export interface PodMemory {
   readonly backoffs: ReadonlyMap<string, Backoff>;
   /** Stops under way, by `name#attempt`. */
   readonly stops: ReadonlyMap<string, PendingStop>;
+  /** Messages of ended incarnations as far as they are read, by `name#attempt`; empty: there is none. */
+  readonly messages: ReadonlyMap<string, string>;
   /** Volumes as the backend has them; undefined before this process has filled them once. */
   readonly volumes?: readonly VolumeSpec[];
   /** Some volume content may be outdated (an object changed, or the process is new). */
@@ -73,6 +75,7 @@ export const EMPTY_MEMORY: PodMemory = {
   pullMs: 0,
   backoffs: new Map(),
   stops: new Map(),
+  messages: new Map(),
   volumesDirty: true,
   finalWritten: false,
 };

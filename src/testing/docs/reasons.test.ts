@@ -32,6 +32,8 @@ const OTHER_WORDS: readonly string[] = [
   ...['BinarySI', 'DecimalSI', 'DecimalExponent', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
   // what others say to us: reasons of the API server's answers, a condition that other kubelets write, an HTTP body
   ...['Expired', 'Gone', 'ServerTimeout', 'NamespaceTerminating', 'TerminationByKubelet', 'Unauthorized'],
+  // a backend's reason for an end, which only decides what is read of it
+  'ContainerCannotRun',
 ];
 
 const BACKEND_SECTION = '## Words of the docker provider';
