@@ -8,10 +8,7 @@ export async function seccompText({ security }: ContainerSpec, root: string): Pr
   if (typeof seccompProfile !== 'object' || security.privileged === true) return undefined;
   const path = posix.join(root, seccompProfile.localhost);
   const refuse = (why: string, cause?: unknown): ProviderError =>
-    new ProviderError('Internal', `cannot load seccomp profile "${path}": ${why}`, {
-      cause,
-      reason: 'CreateContainerError',
-    });
+    new ProviderError('Internal', `cannot load seccomp profile "${path}": ${why}`, { cause });
   if (!path.startsWith(`${posix.normalize(root).replace(/\/$/, '')}/`)) throw refuse('it is outside of the directory');
   try {
     // Parsed, since an engine takes what is not JSON for the name of a file of its own.

@@ -14,7 +14,8 @@ const OTHER_WORDS: readonly string[] = [
   ...['MemoryPressure', 'DiskPressure', 'PIDPressure'],
   // values of the pod spec and of node configuration
   ...['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None', 'Memory', 'Merge', 'File', 'Disabled', 'Equal'],
-  ...['HostToContainer', 'Bidirectional', 'IfPossible', 'Filesystem'],
+  ...['FallbackToLogsOnError', 'HostToContainer', 'Bidirectional', 'IfPossible', 'Filesystem'],
+  ...['Restart', 'Localhost', 'Net'],
   ...['RuntimeDefault', 'Unconfined', 'NoExecute', 'NoSchedule', 'PreferNoSchedule'],
   ...['Webhook', 'AlwaysAllow', 'ExtendWebSocketsToKubelet'],
   // headers of HTTP
@@ -26,8 +27,12 @@ const OTHER_WORDS: readonly string[] = [
   // what probes are called, headers of their requests, and the codes of gRPC
   ...['Startup', 'Readiness', 'Liveness', 'Accept', 'Connection', 'Host', 'Referer', 'Trailer'],
   ...['Aborted', 'Canceled', 'DataLoss'],
-  ...['InvalidArgument', 'DeadlineExceeded', 'NotFound', 'AlreadyExists', 'PermissionDenied', 'ResourceExhausted'],
+  ...['InvalidArgument', 'NotFound', 'AlreadyExists', 'PermissionDenied', 'ResourceExhausted'],
   ...['FailedPrecondition', 'OutOfRange', 'Unimplemented', 'Unauthenticated', 'Unknown', 'Internal'],
+  // streams: fields of a terminal's size, and an answer of HTTP
+  ...['Width', 'Height', 'Forbidden'],
+  // what kubectl prints of a pod whose init containers are under way
+  'Init',
   // quantities
   ...['BinarySI', 'DecimalSI', 'DecimalExponent', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
   // what others say to us: reasons of the API server's answers, a condition that other kubelets write, an HTTP body
