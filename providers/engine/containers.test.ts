@@ -42,7 +42,7 @@ function engineWith(shownAfter: number, created: () => void) {
   let looks = 0;
   const taken = { Id: 'taken', Config: { Labels: OWNER }, State: { Status: 'running', Error: '', Running: true } };
   const inspect = async (id: string) => {
-    if (id.includes('_POD_')) return { ...taken, Id: 'sandbox' };
+    if (id.includes('_POD_')) return { ...taken, Id: 'sandbox', Mounts: [] };
     if (++looks <= shownAfter) throw httpError(404);
     return taken;
   };

@@ -12,7 +12,7 @@ import { sandboxName } from '../shared/unit-names.ts';
 import { containerCreateOptions, type EngineSettings } from './create-options.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { recoded, statusBehind } from './errors.ts';
-import { makeMessageFile } from './message-files.ts';
+import { emptyMessageFile, makeMessageFile } from './message-files.ts';
 import { seccompText } from './seccomp.ts';
 import type { SubPaths } from './sub-paths.ts';
 import { findContainer, inspectContainer, listContainers, ofPod, removeByForce } from './units.ts';
@@ -95,6 +95,7 @@ export class Containers {
     } catch (error) {
       if (statusBehind(error) !== 404) throw error;
     }
+    await emptyMessageFile(this.#engine, ref, found.Mounts, options);
   }
 
   async #running(sandbox: SandboxSpec, options: CallOptions): Promise<SandboxInfo> {

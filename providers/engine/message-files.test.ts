@@ -1,6 +1,10 @@
+import type Docker from 'dockerode';
 import { describe, expect, it } from 'vitest';
-import type { ContainerSpec } from '../contract/index.ts';
-import { messageMounts } from './message-files.ts';
+import { FakeClock } from '../../src/testing/fake-clock.ts';
+import type { ContainerRef, ContainerSpec, PodUid } from '../contract/index.ts';
+import { readTar } from '../shared/tar.ts';
+import { EngineCalls } from './calls.ts';
+import { emptyMessageFile, messageMounts } from './message-files.ts';
 
 const HELD = [{ Destination: '/outrigger/network', Source: '/data/volumes/v/_data' }];
 
@@ -45,5 +49,42 @@ describe('the message file of a container', () => {
     expect(messageMounts(container({ mounts }), HELD)).toEqual([]);
     expect(messageMounts(container({ terminationMessagePath: '' }), HELD)).toEqual([]);
     expect(messageMounts(container(), [])).toEqual([]);
+  });
+});
+
+describe('the message file of a removed container', () => {
+  const { signal } = new AbortController();
+  const ref: ContainerRef = { podUid: 'u' as PodUid, container: 'c', attempt: 2 }; // the brand is a compile-time mark only
+  const mounts = [{ Source: '/data/messages/c_2' }];
+
+  function engineThat(putArchive: (tar: Buffer) => Promise<void>) {
+    const docker = {
+      listContainers: async () => [{ Id: 'sandbox' }],
+      getContainer: () => ({ putArchive }),
+    } as unknown as Docker; // stands for the calls of the client that are made here
+    const clock = new FakeClock();
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    const context = { nodeName: 'n', ownerLabels: {}, log, clock, signal };
+    return { docker, calls: new EngineCalls(clock, 30_000), context };
+  }
+
+  it('is emptied', async () => {
+    const written: Buffer[] = [];
+    const engine = engineThat(async (tar) => void written.push(tar));
+    await emptyMessageFile(engine, ref, mounts, { signal });
+    expect(written.flatMap(readTar).filter(({ type }) => type === 'file')).toMatchObject([
+      { path: 'messages/c_2', mode: 0o666, data: Buffer.alloc(0) },
+    ]);
+  });
+
+  it('is left to the end of the pod where that fails, and where the container had none', async () => {
+    let asked = 0;
+    const engine = engineThat(async () => {
+      asked++;
+      throw Object.assign(new Error('read-only'), { statusCode: 500 });
+    });
+    await emptyMessageFile(engine, ref, mounts, { signal });
+    await emptyMessageFile(engine, ref, [{ Source: '/somewhere' }], { signal });
+    expect(asked).toBe(1);
   });
 });

@@ -57,6 +57,31 @@ export async function makeMessageFile(
   if (messageMounts(spec, held).length === 0) return;
   const path = fileOf(spec);
   if ((await statIn(engine, sandboxId, `${MANAGED_ROOT}/${path}`, options)) !== undefined) return;
+  await writeEmpty(engine, sandboxId, path, options);
+}
+
+/**
+ * What a removed incarnation has written goes, and only its name is left in the volume: the archive API removes nothing. If it fails,
+ * the content goes with the pod.
+ */
+export async function emptyMessageFile(
+  engine: Engine,
+  ref: ContainerRef,
+  mounts: readonly { readonly Source: string }[],
+  options: CallOptions,
+): Promise<void> {
+  const path = fileOf({ name: ref.container, attempt: ref.attempt });
+  if (!mounts.some(({ Source }) => Source.endsWith(`/${path}`))) return;
+  try {
+    const [sandbox] = await findSandboxes(engine, ref.podUid, options);
+    if (sandbox !== undefined) await writeEmpty(engine, sandbox.Id, path, options);
+  } catch (error) {
+    if (options.signal.aborted) throw error;
+    engine.context.log.debug({ err: error, ref }, 'message file was not emptied');
+  }
+}
+
+async function writeEmpty(engine: Engine, sandboxId: string, path: string, options: CallOptions): Promise<void> {
   const entries: TarEntry[] = [
     { type: 'directory', path: DIRECTORY, mode: 0o755 },
     // Whoever the container runs as.
