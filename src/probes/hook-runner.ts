@@ -85,7 +85,7 @@ export class HookRunner implements HookPort {
     const podIP = hook.podIPs[0] ?? '';
     if (!get.host && podIP === '') throw new Error('failed to find networking container');
     const dialer = new Dialer(dial, podUid(hook.pod));
-    const target = { dialer, container: hook.container, podIP, userAgent: USER_AGENT };
+    const target = { dialer, container: hook.container, podIP, userAgent: USER_AGENT, asks: 'hook' } as const;
     const fellBack = await requestOnce(get, target, signal);
     if (fellBack === undefined) return;
     const message = `request to HTTPS lifecycle hook ${fellBack} got HTTP response, retry with HTTP succeeded`;

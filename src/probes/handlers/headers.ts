@@ -26,15 +26,16 @@ const OWN = new Set(['Host', 'User-Agent', 'Content-Length', 'Transfer-Encoding'
 
 /**
  * Names and values in the order in which Go writes them, for node:http. Bytes beyond ASCII go out as UTF-8, which Node takes only
- * in this disguise.
+ * in this disguise. A probe wants its connection closed; the client of hooks keeps its own, and would take a compressed answer.
  */
-export function wireHeaders(headers: GoHeaders, host: string): readonly string[] {
+export function wireHeaders(headers: GoHeaders, host: string, asks: 'probe' | 'hook' = 'probe'): readonly string[] {
   const lines = [['Host', host]];
   const userAgent = headers.get('User-Agent')?.[0] ?? '';
   if (userAgent !== '') lines.push(['User-Agent', userAgent]);
   for (const [name, values] of [...headers].sort(([a], [b]) => (a < b ? -1 : 1)))
     if (!OWN.has(name)) for (const value of values) lines.push([name, value]);
-  lines.push(['Connection', 'close']);
+  if (asks === 'probe') lines.push(['Connection', 'close']);
+  else if (!headers.has('Accept-Encoding') && !headers.has('Range')) lines.push(['Accept-Encoding', 'gzip']);
   return lines.flat().map((text) => Buffer.from(text.trim(), 'utf8').toString('latin1'));
 }
 

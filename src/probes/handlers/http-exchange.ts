@@ -42,11 +42,14 @@ export function exchange(
       createConnection: () => stream,
       method: 'GET',
       path: target,
-      headers: [...headers],
       maxHeaderSize: MAX_HEADER_BYTES,
       // Go is as lenient with servers.
       insecureHTTPParser: true,
     });
+    // One by one, since a whole list is sent at once, with a header Connection of Node's own.
+    request.removeHeader('Host');
+    request.removeHeader('Connection');
+    for (const [name, values] of grouped(headers)) request.setHeader(name, values);
     request.on('error', reject);
     request.on('response', resolve);
     // A server that switches protocols unasked has answered 101.
@@ -54,6 +57,16 @@ export function exchange(
     request.end();
   });
   return untilAborted(answered, signal);
+}
+
+/** Names and values in turn, to the values of each name. */
+function grouped(headers: readonly string[]): ReadonlyMap<string, string[]> {
+  const values = new Map<string, string[]>();
+  for (const [i, name] of headers.entries()) {
+    const value = headers[i + 1];
+    if (i % 2 === 0 && value !== undefined) values.set(name, [...(values.get(name) ?? []), value]);
+  }
+  return values;
 }
 
 export interface Body {

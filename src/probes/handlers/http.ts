@@ -21,6 +21,8 @@ export interface HttpTarget {
   readonly container: Container;
   readonly podIP: string;
   readonly userAgent: string;
+  /** Which client of the kubelet asks: they differ in a few headers. */
+  readonly asks?: 'probe' | 'hook';
 }
 
 /** One request as Go's client would make it: Host is that of the URL unless the probe names another. */
@@ -114,7 +116,12 @@ async function send(hop: Hop, get: HttpGet, target: HttpTarget, deadline: Limits
   let secure: Duplex | undefined;
   try {
     if (url.scheme === 'https') secure = await startTls(stream, url.host, { signal });
-    const response = await exchange(secure ?? stream, requestTarget(url), wireHeaders(headers, hostHeader), { signal });
+    const response = await exchange(
+      secure ?? stream,
+      requestTarget(url),
+      wireHeaders(headers, hostHeader, target.asks),
+      { signal },
+    );
     const body = await readBody(response, { signal });
     if (body.error !== undefined && isAway(stream.errored)) throw stream.errored;
     return { port: url.port, status: response.statusCode ?? 0, location: response.headers.location ?? '', ...body };
