@@ -14,6 +14,7 @@ import { messageCases } from './messages.ts';
 import { execCases } from './exec.ts';
 import { type ConformanceHarness, NODE } from './harness.ts';
 import { hostPaths } from './host-paths.ts';
+import { namespaces } from './namespaces.ts';
 import { observing } from './observing.ts';
 import { podDriving } from './pod-driving.ts';
 import { World } from './world.ts';
@@ -82,6 +83,7 @@ export function conformance(
       group('what a container sees', containerContent, asContainerProvider);
       group('volumes', containerVolumes, asContainerProvider);
       group('termination messages', messageCases, asContainerProvider);
+      group('namespaces', namespaces, asContainerProvider);
       group('paths of the host', hostPaths, asContainerProvider);
     } else {
       group('driving pods', podDriving, asPodProvider);

@@ -48,6 +48,15 @@ export class FakeContainerProvider extends FakeObserving implements ContainerPro
       } else if (pod.state !== 'ready') {
         throw new ProviderError('NotFound', `the sandbox of pod ${sandbox.pod.uid} is ${pod.state}`);
       }
+      const { targetContainer: target } = spec;
+      if (
+        known === undefined &&
+        target !== undefined &&
+        ![...pod.containers.values()].some(({ spec: { name } }) => name === target)
+      )
+        throw new ProviderError('Internal', `unable to find target container ${target}`, {
+          reason: 'CreateContainerConfigError',
+        });
       const container = known ?? this.#create(sandbox, spec);
       const { startMs } = this.backend.config.latency;
       if (startMs > 0) await this.backend.clock.sleep(startMs, options);
