@@ -25,7 +25,7 @@ const OTHER_WORDS: readonly string[] = [
   // kinds
   ...['ConfigMap', 'Secret', 'KubeletConfiguration', 'OutriggerConfiguration'],
   // what probes are called, headers of their requests, and the codes of gRPC
-  ...['Startup', 'Readiness', 'Liveness', 'Accept', 'Connection', 'Host', 'Referer', 'Trailer'],
+  ...['Startup', 'Readiness', 'Liveness', 'Accept', 'Connection', 'Host', 'Range', 'Referer', 'Trailer'],
   ...['Aborted', 'Canceled', 'DataLoss'],
   ...['InvalidArgument', 'NotFound', 'AlreadyExists', 'PermissionDenied', 'ResourceExhausted'],
   ...['FailedPrecondition', 'OutOfRange', 'Unimplemented', 'Unauthenticated', 'Unknown', 'Internal'],
