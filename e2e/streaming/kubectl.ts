@@ -50,9 +50,12 @@ export class Kubectl {
     const local = /:(\d+) ->/.exec(String(first[0]))?.[1];
     try {
       if (local !== undefined) await use(Number(local));
-    } finally {
+    } catch (cause) {
       child.kill('SIGINT');
+      // Its reason is mostly the one that counts.
+      throw new Error(`forwarding: ${cause}; kubectl says: ${(await result).stderr}`, { cause });
     }
+    child.kill('SIGINT');
     return await result;
   }
 
