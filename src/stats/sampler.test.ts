@@ -117,6 +117,27 @@ describe('the sampler', () => {
     expect(sampler.latest()?.usage).toHaveLength(1);
   });
 
+  it('walks disks sooner for a container that is new, and not again for one of which the backend says nothing', async () => {
+    const { clock, facet } = start();
+    await clock.advance(25_000);
+    facet.pods = ['c', 'new'];
+    expect(facet.asked.storage).toBe(1);
+    await clock.advance(5_000);
+    expect(facet.asked.storage).toBe(2);
+    await clock.advance(59_000);
+    expect(facet.asked.storage).toBe(2);
+    facet.pods = ['c'];
+    await clock.advance(1_000);
+    expect(facet.asked.storage).toBe(3);
+    await clock.advance(1_000);
+    facet.pods = ['c', 'newer'];
+    // Though it is seen before.
+    await clock.advance(8_000);
+    expect(facet.asked.storage).toBe(3);
+    await clock.advance(1_000);
+    expect(facet.asked.storage).toBe(4);
+  });
+
   it('walks disks the less often the longer that takes, and never makes anything wait for it', async () => {
     const { clock, facet, sampler } = start((slow) => {
       slow.storageMs = 30_000;
