@@ -10,7 +10,7 @@ export interface User {
 }
 
 /** Undefined: nobody's token. Rejects when the API server cannot be asked. */
-export type ReviewToken = (token: string, options: { readonly signal: AbortSignal }) => Promise<User | undefined>;
+type ReviewToken = (token: string, options: { readonly signal: AbortSignal }) => Promise<User | undefined>;
 
 export interface Authenticators {
   /** Whether there is an authority to judge client certificates by; without one they say nothing. Default true. */
