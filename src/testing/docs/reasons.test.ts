@@ -29,8 +29,8 @@ const OTHER_WORDS: readonly string[] = [
   ...['FailedPrecondition', 'OutOfRange', 'Unimplemented', 'Unauthenticated', 'Unknown', 'Internal'],
   // quantities
   ...['BinarySI', 'DecimalSI', 'DecimalExponent', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
-  // bodies and the status of streams (reference 11.3, 11.11), and the size of a terminal
-  ...['Forbidden', 'NonZeroExitCode', 'ExitCode', 'InternalError', 'Width', 'Height'],
+  // a body of the kubelet API (reference 11.3), and the size of a terminal
+  ...['Forbidden', 'Width', 'Height'],
   // what others say to us: reasons of the API server's answers, a condition that other kubelets write, an HTTP body
   ...['Expired', 'Gone', 'ServerTimeout', 'NamespaceTerminating', 'TerminationByKubelet', 'Unauthorized'],
 ];
