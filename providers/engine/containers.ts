@@ -11,7 +11,7 @@ import { sandboxName } from '../shared/unit-names.ts';
 import { containerCreateOptions, type EngineSettings } from './create-options.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { recoded, statusBehind } from './errors.ts';
-import { findContainer, inspectContainer, removeByForce } from './units.ts';
+import { findContainer, inspectContainer, noSuchContainer, removeByForce } from './units.ts';
 
 /** For a creation under way elsewhere to end: 20 s. */
 const NAME_TRIES = 200;
@@ -151,8 +151,4 @@ export class Containers {
   #isOurs(labels: Record<string, string> | undefined): boolean {
     return hasLabels(labels, this.#engine.context.ownerLabels);
   }
-}
-
-function noSuchContainer(ref: ContainerRef): ProviderError {
-  return new ProviderError('NotFound', `no container ${ref.container}#${ref.attempt} of pod ${ref.podUid}`);
 }
