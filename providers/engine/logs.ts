@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { type CallOptions, type ContainerRef, type LogRecord, type LogRequest } from '../contract/index.ts';
+import type { CallOptions, ContainerRef, LogRecord, LogRequest } from '../contract/index.ts';
 import { asReadable, streamFailure } from './calls.ts';
 import type { Engine } from './engine.ts';
 import { FramedLogParser, type LogParser, TerminalLogParser } from './log-records.ts';

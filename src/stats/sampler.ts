@@ -51,7 +51,7 @@ export interface Latest {
 }
 
 /**
- * Asks the backend in the background, all the time: rates need two samples, and eviction must not wait for somebody to look.
+ * Asks the backend in the background, all the time: rates need two samples.
  * Whoever reads gets what was measured last, and never waits for the backend.
  */
 export class Sampler {
