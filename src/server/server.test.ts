@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { request as httpsRequest, type RequestOptions } from 'node:https';
+import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -242,6 +242,63 @@ describe('routes', () => {
   });
 });
 
+/** Files are read by the system, in real time. */
+async function eventually(clock: FakeClock, condition: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 8_000;
+  while (performance.now() < deadline) {
+    if (await condition()) return;
+    await clock.advance(10_000);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error('it did not happen');
+}
+
+describe('a connection that stays open', () => {
+  /** Requests over one connection, as clients make them that ask again and again. */
+  function keptOpen() {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ports = new Set<number | undefined>();
+    agent.on('free', (socket) => ports.add(socket.localPort));
+    return { agent, ports };
+  }
+
+  it('lets nobody in whose certificate has run out meanwhile', async () => {
+    const { get, clock } = await start();
+    const { agent, ports } = keptOpen();
+    const nowMs = Date.now();
+    const validity = { fromMs: nowMs - 3_600_000, untilMs: nowMs + 3_600_000 };
+    const client = { ...(await authority.issue({ commonName: 'scraper', validity })), agent };
+    clock.set(nowMs);
+    expect(await get('/healthz', client)).toMatchObject({ code: 200 });
+    clock.set(nowMs + 3_602_000);
+    expect(await get('/healthz', client)).toMatchObject({ code: 401 });
+    expect(ports.size).toBe(1);
+    agent.destroy();
+  });
+
+  it('ends when its authority may have been taken away, busy ones after their answer', async () => {
+    const held = Promise.withResolvers<boolean>();
+    let asked = 0;
+    const { get, clock, port } = await start({
+      authorize: () => (++asked === 2 ? held.promise : Promise.resolve(true)),
+    });
+    const [idle, busy] = [keptOpen().agent, keptOpen().agent];
+    expect(await get('/healthz', { ...admin, agent: idle })).toMatchObject({ code: 200 });
+    const slow = get('/healthz', { ...admin, agent: busy });
+    await eventually(clock, () => Promise.resolve(asked === 2));
+    await writeFile(join(directory, 'ca.crt'), stranger.cert);
+    const client = await stranger.issue({ commonName: 'new-apiserver' });
+    await eventually(clock, async () => (await fetchText(port, '/healthz', client)).code === 200);
+    await eventually(clock, async () => Object.keys(idle.freeSockets).length === 0);
+    expect(await get('/healthz', { ...admin, agent: idle })).toMatchObject({ code: 401 });
+    held.resolve(true);
+    expect(await slow).toMatchObject({ code: 200 });
+    await eventually(clock, async () => Object.keys(busy.freeSockets).length === 0);
+    expect(await get('/healthz', { ...admin, agent: busy })).toMatchObject({ code: 401 });
+    for (const agent of [idle, busy]) agent.destroy();
+  });
+});
+
 describe('certificates of the server', () => {
   it('is not there yet: the port is open, handshakes fail, and the next ones go well once it is issued', async () => {
     let current: KeyAndCert | undefined;
@@ -283,17 +340,6 @@ describe('certificates of the server', () => {
 
   function servedOrRefused(port: number): Promise<unknown> {
     return served(port).catch((error: unknown) => error);
-  }
-
-  /** Files are read by the system, in real time. */
-  async function eventually(clock: FakeClock, condition: () => Promise<boolean>): Promise<void> {
-    const deadline = performance.now() + 8_000;
-    while (performance.now() < deadline) {
-      if (await condition()) return;
-      await clock.advance(10_000);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    throw new Error('it did not happen');
   }
 
   it('comes from files, and follows them', async () => {

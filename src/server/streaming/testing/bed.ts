@@ -50,7 +50,7 @@ export class StreamBed {
       exec,
       attach: exec,
       dial,
-      access: { anonymous: true, authorize: async () => true },
+      access: { clock, anonymous: true, authorize: async () => true },
       clock,
       log,
       http: {
