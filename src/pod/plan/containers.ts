@@ -127,15 +127,14 @@ function planRun(snapshot: Snapshot, pod: Pod, needs: readonly Need[]): Plan {
   const refreshAtMs = volumesDueAtMs(snapshot);
   if (refreshAtMs !== undefined && nowMs >= refreshAtMs) actions.push({ type: 'refreshVolumes' });
   else wakeAtMs = refreshAtMs;
-  for (const need of needs) {
-    if (need.type !== 'start' && need.type !== 'stop') continue;
-    const step =
-      need.type === 'start'
-        ? planStart(snapshot, need)
-        : stopContainer(snapshot, need.container, need.graceSeconds, need.cause);
+  const add = (step: { readonly actions: readonly Action[]; readonly wakeAtMs?: number | undefined }): void => {
     actions.push(...step.actions);
     wakeAtMs = earliest(wakeAtMs, step.wakeAtMs);
-  }
+  };
+  // What is to end does not wait for the images of others, which may take minutes (kubelet: SyncPod kills first).
+  for (const need of needs)
+    if (need.type === 'stop') add(stopContainer(snapshot, need.container, need.graceSeconds, need.cause));
+  for (const need of needs) if (need.type === 'start') add(planStart(snapshot, need));
   actions.push(...prune(snapshot, pod));
   return plan(actions, wakeAtMs);
 }
