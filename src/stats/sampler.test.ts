@@ -117,6 +117,25 @@ describe('the sampler', () => {
     expect(sampler.latest()?.usage).toHaveLength(1);
   });
 
+  it('gives up on one that does not even hear that it is over', async () => {
+    const { clock, sampler, facet } = start((hanging) => {
+      hanging.usage = () => new Promise(() => {});
+    });
+    await clock.advance(30_000);
+    facet.usage = ScriptedFacet.prototype.usage;
+    await clock.advance(10_000);
+    expect(sampler.latest()?.usage).toHaveLength(1);
+  });
+
+  it('does not take old values for new ones because the clock is set back while the backend is away', async () => {
+    const { clock, sampler, facet } = start();
+    await clock.advance(0);
+    facet.failure = new Error('no engine');
+    clock.set(clock.now() - 3_600_000);
+    await clock.advance(70_000);
+    expect(sampler.latest()).toBeUndefined();
+  });
+
   it('walks disks sooner for a container that is new, and not again for one of which the backend says nothing', async () => {
     const { clock, facet } = start();
     await clock.advance(25_000);

@@ -1,6 +1,6 @@
 import type { CallOptions, HostUsage, PodUsage, StatsFacet, StorageUsage } from '../../providers/contract/index.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { ChildAbort } from '../util/abort.ts';
+import { ChildAbort, untilAborted } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
 import { Rates, type Reading } from './rates.ts';
 import { HOST_KEY, rateKey, SANDBOX_PART, SELF_KEY, TOTAL_PART } from './view.ts';
@@ -168,7 +168,7 @@ export class Sampler {
     using child = new ChildAbort(signal);
     const stop = clock.timer(deadlineMs, () => child.abort(new Error(`no answer within ${deadlineMs / 1000} s`)));
     try {
-      const answer = await ask({ signal: child.signal });
+      const answer = await untilAborted(ask({ signal: child.signal }), child.signal);
       if (this.#failing.delete(what)) log.info({ what }, 'backend is measured again');
       return answer;
     } catch (error) {
@@ -189,8 +189,9 @@ export class Sampler {
   }
 }
 
+/** What is from the future was measured before the clock was set back. */
 function fresh<T>(sampled: Sampled<T> | undefined, now: number, staleMs: number): T | undefined {
-  return sampled !== undefined && now - sampled.atMs <= staleMs ? sampled.value : undefined;
+  return sampled !== undefined && Math.abs(now - sampled.atMs) <= staleMs ? sampled.value : undefined;
 }
 
 function containerKeys(usage: readonly PodUsage[] = []): readonly string[] {
