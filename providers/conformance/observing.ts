@@ -3,7 +3,7 @@ import type { Provider } from '../contract/index.ts';
 import type { Case } from './case.ts';
 import { OTHER_NODE, RESTARTED_NODE } from './harness.ts';
 import { runPod } from './pods.ts';
-import type { World } from './world.ts';
+import { refOf } from './world.ts';
 
 export const observing: readonly Case<Provider>[] = [
   {
