@@ -2,8 +2,15 @@ import type { PodUid, Provider } from '../../providers/contract/index.ts';
 import type { NodeFacts } from '../model/stores.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Clock } from '../util/clock.ts';
-import type { PodObserver } from './milestones.ts';
-import type { EventSink, ImageSource, ProbeControl, ServiceSource, StatusSink, VolumeSource } from './ports.ts';
+import type {
+  EventSink,
+  ImageSource,
+  PodObserver,
+  ProbeControl,
+  ServiceSource,
+  StatusSink,
+  VolumeSource,
+} from './ports.ts';
 
 export interface ExecutorDeps {
   readonly provider: Provider;
