@@ -65,6 +65,7 @@ export class ServerBed {
       observed: { get: () => undefined },
       authorize: () => Promise.resolve(true),
       checks: [],
+      streamingIdleTimeoutMs: 60_000,
       metrics: { main: async () => '', probing: async () => '', slis: async () => '' },
       http: { began: () => () => {}, streamOpened: () => () => {} },
       clock,

@@ -50,6 +50,7 @@ export class StreamBed {
       exec,
       attach: exec,
       dial,
+      streamingIdleTimeoutMs: 4 * 3_600_000,
       access: { clock, anonymous: true, authorize: async () => true },
       clock,
       log,
