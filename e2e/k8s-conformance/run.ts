@@ -12,7 +12,7 @@ const USAGE = `usage: npm run conformance -- [OPTIONS]
 
   --focus REGEX      specs whose full text matches, for example '\\[NodeConformance\\]'; may be repeated.
                      Without it those of e2e/conformance-expected.txt
-  --skip REGEX       specs to leave out ('\\[Serial\\]|\\[Disruptive\\]|\\[Slow\\]')
+  --skip REGEX       specs to leave out (with --focus '\\[Serial\\]|\\[Disruptive\\]|\\[Slow\\]')
   --report-dir DIR   gets the JUnit report (.outrigger/conformance)
   --procs N          specs at a time (4)
   --help             says this
@@ -34,7 +34,7 @@ async function main(): Promise<number> {
   const { values: options } = parseArgs({
     options: {
       focus: { type: 'string', multiple: true, default: [] },
-      skip: { type: 'string', default: '\\[Serial\\]|\\[Disruptive\\]|\\[Slow\\]' },
+      skip: { type: 'string' },
       'report-dir': { type: 'string', default: join(REPOSITORY, '.outrigger/conformance') },
       procs: { type: 'string', default: '4' },
       help: { type: 'boolean', default: false },
@@ -46,6 +46,7 @@ async function main(): Promise<number> {
   }
   const expected = options.focus.length === 0 ? readExpected() : [];
   const focus = options.focus.length === 0 ? expected.map(literally) : options.focus;
+  const skip = options.skip ?? (options.focus.length === 0 ? '' : '\\[Serial\\]|\\[Disruptive\\]|\\[Slow\\]');
   const reports = resolve(process.env['INIT_CWD'] ?? process.cwd(), options['report-dir']); // where npm was called
   mkdirSync(reports, { recursive: true });
 
@@ -57,7 +58,7 @@ async function main(): Promise<number> {
         '--no-color',
         '--silence-skips',
         ...focus.map((one) => `--focus=${one}`),
-        ...(options.skip === '' ? [] : [`--skip=${options.skip}`]),
+        ...(skip === '' ? [] : [`--skip=${skip}`]),
         binaryPath('e2e.test'),
         '--',
         `--kubeconfig=${plane.kubeconfig}`,
