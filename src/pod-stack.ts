@@ -172,7 +172,7 @@ export class PodStack {
         for (const uid of uids) this.workers.volumesChanged(uid as PodUid);
       },
     });
-    const tokens = new TokenApi(client);
+    const tokens = new TokenApi(client, clock);
     return {
       provider,
       events,
