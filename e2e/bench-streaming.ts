@@ -8,7 +8,8 @@ import { Progress } from './parts/progress.ts';
 import { canRunRealKubelet } from './parts/real-kubelet.ts';
 import { cleanDeadRuns, Run } from './parts/runs.ts';
 import { StreamingBed, type Target } from './streaming/bed.ts';
-import { type Lane, TRANSFERS, type TransferName } from './streaming/transfers.ts';
+import type { Lane } from './streaming/lane.ts';
+import { TRANSFERS, type TransferName } from './streaming/transfers.ts';
 
 const LANES: readonly Lane[] = ['T', 'W', 'R'];
 const LOGS = '.outrigger/bench-streaming';

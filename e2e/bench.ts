@@ -11,6 +11,7 @@ import { PodCensus } from './parts/pod-census.ts';
 import { processUsage } from './parts/process-usage.ts';
 import { Progress } from './parts/progress.ts';
 import { cleanDeadRuns, Run } from './parts/runs.ts';
+import { scrapeTimes } from './parts/scrape.ts';
 import { sleep, waitFor } from './parts/wait.ts';
 
 const NODE = 'bench';
@@ -30,6 +31,8 @@ const { values: options } = parseArgs({
     'max-gone-seconds': { type: 'string' },
     'max-cpu-seconds': { type: 'string' },
     'max-rss-mb': { type: 'string' },
+    /** Of one page of statistics with all pods on it. */
+    'max-scrape-ms': { type: 'string' },
     /** Writes about pods in the idle time. */
     'max-idle-writes': { type: 'string' },
     /** Leaves the logs in .outrigger/bench also when all went well; debug level. */
@@ -50,6 +53,7 @@ const progress = new Progress();
 if (options.help) {
   console.log(`npm run bench -- [--pods 300] [--idle-seconds 30] [--no-token] [--keep-logs]
   [--max-ready-seconds N] [--max-gone-seconds N] [--max-cpu-seconds N] [--max-rss-mb N] [--max-idle-writes N]
+  [--max-scrape-ms N]
 Exits with 1 when a bound is exceeded.`);
 } else {
   process.exitCode = await main();
@@ -138,6 +142,8 @@ async function measure(
     const idle = requestsSince(idleStart, await apiRequests(kube));
     const idleCpu = processUsage(node.pid).cpuSeconds - idleUsage.cpuSeconds;
 
+    const scrapes = await scrapeTimes(node, plane.kubeletClient);
+
     progress.say(`deleting ${pods} pods …`);
     const deleteStart = performance.now();
     const deleted = inParallel(names, (name) => kube.delete('Pod', name, { namespace: NAMESPACE }));
@@ -155,6 +161,7 @@ async function measure(
         figure('  half of them after', census.medianReady() / 1000 - createStart / 1000, 's'),
         figure('all gone after the first delete', gone / 1000, 's', 'max-gone-seconds'),
         figure('  half of them after', census.medianGone() / 1000 - deleteStart / 1000, 's'),
+        ...scrapes.map(({ path, medianMs }) => figure(`scrape of ${path}`, medianMs, 'ms', 'max-scrape-ms')),
         figure('CPU time of the process', usage.cpuSeconds, 's', 'max-cpu-seconds'),
         figure('  of it before the first pod', started.cpuSeconds, 's'),
         figure(`  of it while idle for ${idleSeconds} s`, idleCpu, 's'),

@@ -22,6 +22,7 @@ export function makeAccessPolicy(options: AccessPolicyOptions): AccessPolicy {
   const authorizer = new NodeAuthorizer({ client, nodeName, allowedMs, deniedMs, clock, random });
   const reviews = new TokenReviews({ client, clock, random, cacheMs: access.tokens.cacheMs, signal });
   return {
+    clock,
     anonymous: access.anonymous,
     // config/access.ts lets AlwaysAllow through only where the command line asks for an open API.
     authorize:

@@ -195,7 +195,7 @@ export class PodStack {
         for (const uid of uids) this.workers.volumesChanged(uid as PodUid);
       },
     });
-    const tokens = new TokenApi(client);
+    const tokens = new TokenApi(client, clock);
     const secret = (uid: PodUid, namespace: string, name: string, call: { readonly signal: AbortSignal }) => {
       objects.acquire(uid, 'Secret', namespace, name);
       return objects.get('Secret', namespace, name, call);

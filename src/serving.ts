@@ -1,8 +1,8 @@
-import type { CertificateTemplate, NodeAddress } from './certificates/template.ts';
 import type { CertificateRequest } from './certificates/request.ts';
 import { ensureSelfSigned } from './certificates/self-signed.ts';
 import { type CertificateMetrics, ServingCertificate, type ServingEvent } from './certificates/serving.ts';
 import { CertificateStore } from './certificates/store.ts';
+import type { CertificateTemplate, NodeAddress } from './certificates/template.ts';
 import type { NodeConfig } from './config/config.ts';
 import { CertificateRequestApi } from './kube/certificates.ts';
 import type { ApiClient } from './kube/client.ts';

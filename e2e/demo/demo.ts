@@ -96,6 +96,8 @@ To look around:
   ${kubectl} get nodes,pods -o wide
   ${kubectl} logs -l app=hello --prefix
   ${kubectl} describe node ${this.#options.nodeName}
+  ${kubectl} port-forward deployment/hello 8080
+  ${kubectl} get --raw /api/v1/nodes/${this.#options.nodeName}/proxy/stats/summary
   ${kubectl} scale deployment hello --replicas 5
   ${kubectl} delete pod -l app=hello
 `;

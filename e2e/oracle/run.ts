@@ -17,7 +17,7 @@ const USAGE = `usage: npm run oracle -- --oracle DIR [OPTIONS]
   --notes         also print states that no recording of the golden showed
   --out FILE      the recording (.outrigger/oracle.json)
 `;
-const NODE = 'orchid'; // a word that occurs nowhere in the output of a case
+const NODE = `orchid${process.pid}`; // a word that occurs nowhere in the output of a case, and that no other run has
 /** As the kubelet of the golden recordings had it. */
 const FLAGS = ['--cluster-dns=10.96.0.10', '--cluster-domain=cluster.local'];
 const EXPECTED = join(REPOSITORY, 'e2e/oracle-expected.txt');

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 
 /**
  * A /16 for the pods of a private control plane that no route of this machine touches (Docker networks are routes too), so that

@@ -9,7 +9,7 @@ import { Service } from './process.ts';
 import { Progress } from './progress.ts';
 import { type AccountOptions, createServiceAccountToken } from './rbac.ts';
 
-export type Part = 'apiserver' | 'controller-manager' | 'scheduler';
+type Part = 'apiserver' | 'controller-manager' | 'scheduler';
 
 export interface ControlPlaneOptions {
   /** Everything is kept below this folder: keys, data, logs, pid files. */

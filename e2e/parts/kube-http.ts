@@ -1,6 +1,6 @@
-import { KubeConfig } from '@kubernetes/client-node';
-import { Agent, type RequestOptions, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
+import { Agent, type RequestOptions, request } from 'node:https';
+import { KubeConfig } from '@kubernetes/client-node';
 
 /** What the API server answered with a status of 400 or more. */
 export class ApiError extends Error {

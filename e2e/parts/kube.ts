@@ -1,7 +1,7 @@
 import { parseAllDocuments } from 'yaml';
 import type { Json } from '../../src/model/pod.ts';
-import { isKind, type Kind, type Kinds, RESOURCES, resourcePath, type Stored } from './kube-kinds.ts';
 import { ApiError, type HttpRequest, KubeHttp, readText } from './kube-http.ts';
+import { isKind, type Kind, type Kinds, RESOURCES, resourcePath, type Stored } from './kube-kinds.ts';
 import { waitFor } from './wait.ts';
 
 export { ApiError, type Kind, type Stored };

@@ -60,16 +60,10 @@ matrix(
       if (scene.offers('realContainers'))
         expect(seriesValue(resource, 'container_memory_working_set_bytes', labels)).toBeGreaterThan(50_000);
     });
-  },
-  // How a backend is driven does not matter to who measures it.
-  { needs: ['containerRestarts'] },
-);
 
-matrix(
-  'counting',
-  ({ test }) => {
-    // The only test here, so that nobody else is counted.
-    test('pods, containers, ends, rejections and probes are counted', async (scene) => {
+    test('pods, containers, ends, rejections and probes are counted', async (shared) => {
+      // Where nobody else is counted.
+      const scene = shared.on(await shared.startNode('counted'));
       const probe = { exec: { command: ['true'] }, periodSeconds: 1 };
       await scene.create('steady', { livenessProbe: probe, readinessProbe: probe });
       await scene.create('ended', shell('exit 3'), { restartPolicy: 'Never' });
@@ -120,8 +114,12 @@ matrix(
       expect(seriesValue(probes, durations, { probe_type: 'Liveness', ...steady })).toBeGreaterThan(0);
       const ran = await scrape(scene, '/metrics');
       expect(seriesValue(ran, 'kubelet_runtime_operations_total', { operation_type: 'exec' })).toBeGreaterThan(1);
+
+      for (const name of ['steady', 'ended', 'refused']) await scene.delete(name);
+      for (const name of ['steady', 'ended', 'refused']) await scene.gone(name);
     });
   },
+  // How a backend is driven does not matter to who measures it.
   { needs: ['containerRestarts'] },
 );
 

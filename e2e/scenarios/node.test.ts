@@ -114,7 +114,9 @@ matrix('node', ({ test }) => {
 
   test('serves logs under a certificate of its own making only to who does not check it', async (scene) => {
     const sibling = scene.on(
-      await scene.startNode('selfmade', { args: ['--tls-cert-file=', '--tls-private-key-file='] }),
+      await scene.startNode('selfmade', {
+        args: ['--tls-cert-file=', '--tls-private-key-file=', '--self-signed-serving-certificate'],
+      }),
     );
     await sibling.create('doubted', shell('echo hello'));
     await scene.until('doubted', 'told about', ({ status }) => status?.containerStatuses !== undefined);

@@ -12,7 +12,8 @@ import type { Progress } from '../parts/progress.ts';
 import { RealKubelet } from '../parts/real-kubelet.ts';
 import type { Run } from '../parts/runs.ts';
 import { waitFor } from '../parts/wait.ts';
-import { isPlaying, type Lane, type TransferPorts, transferPod } from './transfers.ts';
+import type { Lane } from './lane.ts';
+import { isPlaying, type TransferPorts, transferPod } from './transfers.ts';
 
 const NODE = 'bench-streams';
 const REAL_NODE = 'bench-kubelet';

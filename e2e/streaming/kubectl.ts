@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { binaryPath } from '../parts/build.ts';
 import { PATIENCE_MS, type Scene } from '../scene.ts';
-import type { Lane } from './transfers.ts';
+import { type Lane, laneEnv, localPort } from './lane.ts';
 
 export interface Result {
   readonly code: number | null;
@@ -47,12 +47,15 @@ export class Kubectl {
     const exited = once(child, 'exit');
     const lines = createInterface(child.stdout);
     const first = await Promise.race([once(lines, 'line'), exited]);
-    const local = /:(\d+) ->/.exec(String(first[0]))?.[1];
+    const local = localPort(first[0]);
     try {
-      if (local !== undefined) await use(Number(local));
-    } finally {
+      if (local !== undefined) await use(local);
+    } catch (cause) {
       child.kill('SIGINT');
+      // Its reason is mostly the one that counts.
+      throw new Error(`forwarding: ${cause}; kubectl says: ${(await result).stderr}`, { cause });
     }
+    child.kill('SIGINT');
     return await result;
   }
 
@@ -62,8 +65,7 @@ export class Kubectl {
   }
 
   get #env(): NodeJS.ProcessEnv {
-    const sockets = this.#lane === 'R' ? 'false' : 'true';
-    return { ...process.env, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: sockets, KUBECTL_PORT_FORWARD_WEBSOCKETS: sockets };
+    return laneEnv(this.#lane);
   }
 }
 

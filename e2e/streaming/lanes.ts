@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { matrix } from '../matrix.ts';
 import type { Scene } from '../scene.ts';
 import { Kubectl } from './kubectl.ts';
-import type { Lane } from './transfers.ts';
+import type { Lane } from './lane.ts';
 
 /** What the server has to see of kubectl's streams in each lane: a broken WebSocket would hide behind kubectl's own fallback. */
 const EXPECTED = {

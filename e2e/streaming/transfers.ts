@@ -6,9 +6,7 @@ import { createInterface } from 'node:readline';
 import { binaryPath } from '../parts/build.ts';
 import type { Draft } from '../parts/kube.ts';
 import { podDraft, shell } from '../scene.ts';
-
-/** How kubectl talks to the kubelet: translated by the API server, passed through as WebSocket, or SPDY all the way. */
-export type Lane = 'T' | 'W' | 'R';
+import { type Lane, laneEnv, localPort } from './lane.ts';
 
 export interface Stage {
   readonly kubeconfig: string;
@@ -83,10 +81,9 @@ function kubectl(
   stdin: 'ignore' | number,
   stdout: 'ignore' | 'pipe',
 ): ChildProcess {
-  const spdy = stage.lane === 'R' ? 'false' : 'true';
   return spawn(binaryPath('kubectl'), [`--kubeconfig=${stage.kubeconfig}`, ...args], {
     stdio: [stdin, stdout, 'inherit'],
-    env: { ...process.env, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: spdy, KUBECTL_PORT_FORWARD_WEBSOCKETS: spdy },
+    env: laneEnv(stage.lane),
   });
 }
 
@@ -112,9 +109,9 @@ async function forwarded(
   try {
     if (child.stdout === null) throw new Error('no stdout');
     const [line] = (await Promise.race([once(createInterface(child.stdout), 'line'), exited])) as [unknown]; // a line, or an exit code
-    const local = /:(\d+) ->/.exec(String(line))?.[1];
+    const local = localPort(line);
     if (local === undefined) throw new Error(`kubectl port-forward: ${line}`);
-    return await timed(() => transfer(Number(local), stage));
+    return await timed(() => transfer(local, stage));
   } finally {
     child.kill('SIGINT');
     await exited;

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import type { ContainerSpec, ExecSession, Provider, SandboxSpec } from '../contract/index.ts';
 import type { Case } from './case.ts';
-import { during, needsAttach, outcomeOf, runPod } from './sessions.ts';
+import { runPod } from './pods.ts';
+import { during, needsAttach, outcomeOf } from './sessions.ts';
 import { refOf, type World } from './world.ts';
 
 type Terminal = ContainerSpec['terminal'];

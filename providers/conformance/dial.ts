@@ -4,6 +4,7 @@ import type { DialTarget, PodUid, Provider } from '../contract/index.ts';
 import { mapLimit } from '../shared/map-limit.ts';
 import type { Case, Excuse } from './case.ts';
 import { PORTS, SERVERS } from './harness.ts';
+import { runPod } from './pods.ts';
 import type { World } from './world.ts';
 
 const needsDial: Excuse = (provider) => (provider.dial === undefined ? 'no dial facet' : undefined);
@@ -18,16 +19,8 @@ interface Pod {
 
 /** A pod whose servers listen. */
 async function serving(provider: Provider, world: World): Promise<Pod> {
-  const spec = world.container(SERVERS);
-  const sandbox = world.sandbox(provider);
+  const sandbox = await runPod(provider, world, world.container(SERVERS));
   const { uid } = sandbox.pod;
-  if (provider.kind === 'container') {
-    await world.haveImage(provider);
-    await provider.ensureSandbox(sandbox, world.options);
-    await provider.startContainer(sandbox, spec, world.options);
-  } else {
-    await provider.launchPod(world.plan(sandbox, [spec]), world.options);
-  }
   const pod: Pod = {
     uid,
     dial: (to, port, signal = world.options.signal) => dial(provider, uid, { to, port }, signal),

@@ -2,7 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Provider } from '../contract/index.ts';
 import type { Case } from './case.ts';
-import { bytesOf, during, needsExec, openExec, outcomeOf, runPod, watchText } from './sessions.ts';
+import { runPod } from './pods.ts';
+import { bytesOf, during, needsExec, openExec, outcomeOf, watchText } from './sessions.ts';
 import { refOf, type World } from './world.ts';
 
 async function run(provider: Provider, world: World, ...command: string[]) {

@@ -1,23 +1,9 @@
 import { expect } from 'vitest';
-import type { Provider, SandboxSpec } from '../contract/index.ts';
+import type { Provider } from '../contract/index.ts';
 import type { Case } from './case.ts';
-import { NODE, OTHER_NODE, RESTARTED_NODE } from './harness.ts';
-import { refOf, type World } from './world.ts';
-
-/** One pod with one running container, on either kind. */
-async function runPod(provider: Provider, world: World, node = NODE): Promise<SandboxSpec> {
-  const spec = world.container();
-  const sandbox = world.sandbox(provider, {}, node);
-  if (provider.kind === 'container') {
-    await world.haveImage(provider);
-    await provider.ensureSandbox(sandbox, world.options);
-    await provider.startContainer(sandbox, spec, world.options);
-  } else {
-    await provider.launchPod(world.plan(sandbox, [spec]), world.options);
-  }
-  await world.until(provider, refOf(sandbox, spec), 'running');
-  return sandbox;
-}
+import { OTHER_NODE, RESTARTED_NODE } from './harness.ts';
+import { runPod } from './pods.ts';
+import { refOf } from './world.ts';
 
 export const observing: readonly Case<Provider>[] = [
   {
@@ -72,7 +58,7 @@ export const observing: readonly Case<Provider>[] = [
     run: async (provider, world) => {
       const other = await world.open(OTHER_NODE);
       const mine = await runPod(provider, world);
-      const theirs = await runPod(other, world, OTHER_NODE);
+      const theirs = await runPod(other, world, world.container(), OTHER_NODE);
       const uids = async (of: Provider): Promise<string[]> =>
         (await of.list(world.options)).map((seen) => seen.pod.uid);
       expect(await uids(provider)).toContain(mine.pod.uid);
@@ -86,7 +72,7 @@ export const observing: readonly Case<Provider>[] = [
     name: 'leaves pods running when it is closed, and sees them again after a restart',
     run: async (_, world) => {
       const provider = await world.open(RESTARTED_NODE);
-      const sandbox = await runPod(provider, world, RESTARTED_NODE);
+      const sandbox = await runPod(provider, world, world.container(), RESTARTED_NODE);
       const before = await world.pod(provider, sandbox.pod.uid);
       const again = await world.restart(provider, RESTARTED_NODE);
       const after = await world.pod(again, sandbox.pod.uid);

@@ -1,25 +1,12 @@
 import type { Readable } from 'node:stream';
-import type { ContainerSpec, ExecExit, ExecRequest, ExecSession, Provider, SandboxSpec } from '../contract/index.ts';
+import type { ExecExit, ExecRequest, ExecSession, Provider } from '../contract/index.ts';
 import type { Excuse } from './case.ts';
+import { runPod } from './pods.ts';
 import { refOf, type World } from './world.ts';
 
 export const needsExec: Excuse = (provider) => (provider.exec === undefined ? 'no exec facet' : undefined);
 
 export const needsAttach: Excuse = (provider) => (provider.attach === undefined ? 'no attach facet' : undefined);
-
-/** One pod with one running container, on either kind. */
-export async function runPod(provider: Provider, world: World, spec: ContainerSpec): Promise<SandboxSpec> {
-  const sandbox = world.sandbox(provider);
-  if (provider.kind === 'container') {
-    await world.haveImage(provider);
-    await provider.ensureSandbox(sandbox, world.options);
-    await provider.startContainer(sandbox, spec, world.options);
-  } else {
-    await provider.launchPod(world.plan(sandbox, [spec]), world.options);
-  }
-  await world.until(provider, refOf(sandbox, spec), 'running');
-  return sandbox;
-}
 
 /** What both outputs gave until their end. */
 export interface Outcome {

@@ -1,13 +1,12 @@
 import type { Duplex } from 'node:stream';
 import type { AttachFacet, CallOptions, ContainerRef, ExecExit, ExecRequest, ExecSession } from '../contract/index.ts';
-import { ProviderError } from '../contract/index.ts';
 import type { Engine } from './engine.ts';
 import { statusBehind } from './errors.ts';
 import { DETACH_KEYS, notRunning } from './exec.ts';
 import { hijack } from './hijack.ts';
 import { SessionStreams } from './session-streams.ts';
 import type { Sessions } from './sessions.ts';
-import { findContainer, inspectContainer } from './units.ts';
+import { findContainer, inspectContainer, noSuchContainer } from './units.ts';
 
 /** For what the container answers to the last line of its input. */
 const LAST_WORDS_MS = 150;
@@ -28,9 +27,7 @@ export class EngineAttach implements AttachFacet {
     const { calls, docker, context } = this.#engine;
     const found = await findContainer(this.#engine, ref, options);
     const details = found && (await inspectContainer(this.#engine, found.Id, options));
-    if (details === undefined) {
-      throw new ProviderError('NotFound', `no container ${ref.container}#${ref.attempt} of pod ${ref.podUid}`);
-    }
+    if (details === undefined) throw noSuchContainer(ref);
     if (!details.State.Running) throw notRunning(ref);
     const { Id: id } = details;
     const { Tty: terminal, OpenStdin, StdinOnce } = details.Config;

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { ChildAbort } from '../../src/util/abort.ts';
 import { type CallOptions, type ProviderContext, ProviderError } from '../contract/index.ts';
-import { abortError, toProviderError } from './errors.ts';
+import { abortError } from '../shared/abort-error.ts';
+import { toProviderError } from './errors.ts';
 
 /**
  * Every call to the engine goes through here: it ends when its signal aborts, it ends when the engine stays silent for

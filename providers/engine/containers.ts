@@ -15,7 +15,7 @@ import { recoded, statusBehind } from './errors.ts';
 import { emptyMessageFile, makeMessageFile } from './message-files.ts';
 import { seccompText } from './seccomp.ts';
 import type { SubPaths } from './sub-paths.ts';
-import { findContainer, inspectContainer, listContainers, ofPod, removeByForce } from './units.ts';
+import { findContainer, inspectContainer, listContainers, noSuchContainer, ofPod, removeByForce } from './units.ts';
 
 /** For a creation under way elsewhere to end: 20 s. */
 const NAME_TRIES = 200;
@@ -224,8 +224,4 @@ const LOWERING_REFUSED = /oom_score_adj|final child's PID from pipe/;
 function mayNotLowerScore(error: unknown, { resources }: ContainerSpec, lowest: number): boolean {
   const wanted = resources.oomScoreAdj ?? 0;
   return wanted < 0 && lowest < 0 && error instanceof ProviderError && LOWERING_REFUSED.test(error.message);
-}
-
-function noSuchContainer(ref: ContainerRef): ProviderError {
-  return new ProviderError('NotFound', `no container ${ref.container}#${ref.attempt} of pod ${ref.podUid}`);
 }

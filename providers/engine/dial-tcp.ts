@@ -1,8 +1,8 @@
 import { isIP, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { CallOptions } from '../contract/index.ts';
+import { abortError } from '../shared/abort-error.ts';
 import { dialError } from './dial-errors.ts';
-import { abortError } from './errors.ts';
 
 /** A way from this process to where pods are: TCP from here, a channel through SSH. Throws what `dial` throws. */
 export type Reach = (host: string, port: number, options: CallOptions) => Promise<Duplex>;

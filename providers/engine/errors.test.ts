@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ProviderError } from '../contract/index.ts';
-import { abortError, recoded, statusBehind, toProviderError } from './errors.ts';
+import { abortError } from '../shared/abort-error.ts';
+import { recoded, statusBehind, toProviderError } from './errors.ts';
 import { pullError, pullFailure } from './pull-stream.ts';
 
 function answer(statusCode: number, message: string): Error {

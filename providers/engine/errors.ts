@@ -77,11 +77,3 @@ export function recoded(error: unknown, reason: string, code?: ProviderErrorCode
 export function statusBehind(error: unknown): number | undefined {
   return error instanceof ProviderError && error.cause !== undefined ? engineFailure(error.cause).status : undefined;
 }
-
-export function abortError(signal: AbortSignal): Error {
-  const reason: unknown = signal.reason;
-  if (reason instanceof Error && reason.name === 'AbortError') return reason;
-  const error = new Error('the call was aborted', { cause: reason });
-  error.name = 'AbortError';
-  return error;
-}

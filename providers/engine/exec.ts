@@ -7,7 +7,7 @@ import { hijack } from './hijack.ts';
 import { proveProcess, signalProven } from './proc.ts';
 import { SessionStreams } from './session-streams.ts';
 import type { Sessions } from './sessions.ts';
-import { findContainer } from './units.ts';
+import { findContainer, noSuchContainer } from './units.ts';
 
 /**
  * Keys that would make the engine let go of a terminal, as long and unlikely as it takes them; without any it takes ctrl-p ctrl-q,
@@ -127,9 +127,7 @@ const KILL_POLLS_MS = [20, 50, 100, 200, 400, 800];
 /** The engine's id of the container. */
 async function runningContainer(engine: Engine, ref: ContainerRef, options: CallOptions): Promise<string> {
   const found = await findContainer(engine, ref, options);
-  if (found === undefined) {
-    throw new ProviderError('NotFound', `no container ${ref.container}#${ref.attempt} of pod ${ref.podUid}`);
-  }
+  if (found === undefined) throw noSuchContainer(ref);
   // Of a paused one the engine has its own words.
   if (found.State !== 'running' && found.State !== 'paused') throw notRunning(ref);
   return found.Id;

@@ -1,15 +1,9 @@
 import type { Readable } from 'node:stream';
-import {
-  type CallOptions,
-  type ContainerRef,
-  type LogRecord,
-  type LogRequest,
-  ProviderError,
-} from '../contract/index.ts';
+import type { CallOptions, ContainerRef, LogRecord, LogRequest } from '../contract/index.ts';
 import { asReadable, streamFailure } from './calls.ts';
 import type { Engine } from './engine.ts';
 import { FramedLogParser, type LogParser, TerminalLogParser } from './log-records.ts';
-import { findContainer, inspectContainer } from './units.ts';
+import { findContainer, inspectContainer, noSuchContainer } from './units.ts';
 
 export async function* readLogs(
   engine: Engine,
@@ -20,7 +14,7 @@ export async function* readLogs(
   const found = await findContainer(engine, ref, options);
   const details = found && (await inspectContainer(engine, found.Id, options));
   if (details === undefined) {
-    throw new ProviderError('NotFound', `no container ${ref.container}#${ref.attempt} of pod ${ref.podUid}`);
+    throw noSuchContainer(ref);
   }
   const stream = await engine.calls.open('send logs', options, (abortSignal) =>
     openLogs(engine, details.Id, request, abortSignal),

@@ -4,9 +4,6 @@ import { NetnsEntryError, NetnsHelper } from './netns-helper.ts';
 import { OnDemand, type SandboxKey } from './on-demand.ts';
 import { type ProvenProcess, proveProcess } from './proc.ts';
 
-/** For which a helper (some 12 MB of its own) waits for the next connection. */
-export const IDLE_MS = 30_000;
-
 export interface NetnsDialerOptions {
   readonly clock: ProviderContext['clock'];
   /** PID of the sandbox in the engine's words; undefined when it does not run. */
@@ -24,7 +21,6 @@ export class NetnsDialer {
   constructor({ clock, pidOf, signal, prove = proveProcess, helper = make }: NetnsDialerOptions) {
     this.#helpers = new OnDemand({
       clock,
-      idleMs: IDLE_MS,
       make: async ({ sandboxId }) => {
         const pid = await pidOf(sandboxId, { signal });
         if (pid === undefined) throw new ProviderError('NotFound', "the pod's sandbox is not running");

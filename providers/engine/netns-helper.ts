@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { type CallOptions, ProviderError } from '../contract/index.ts';
+import { abortError } from '../shared/abort-error.ts';
 import { dialError } from './dial-errors.ts';
 import { adopted } from './dial-tcp.ts';
-import { abortError } from './errors.ts';
 import { NETNS_SCRIPT } from './netns-script.ts';
 import { isStill, type ProvenProcess } from './proc.ts';
 

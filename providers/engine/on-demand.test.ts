@@ -13,7 +13,6 @@ function setUp(failures = 0) {
   let left = failures;
   const helpers = new OnDemand<string>({
     clock,
-    idleMs: 30_000,
     make: async ({ sandboxId }) => {
       if (left-- > 0) throw new Error('not made');
       made.push(sandboxId);

@@ -1,5 +1,8 @@
 import { type PodUid, type ProviderContext, ProviderError } from '../contract/index.ts';
 
+/** For which a helper (a process of some 12 MB, or a container) waits for the next connection. */
+const IDLE_MS = 30_000;
+
 /** Of which pod's sandbox. A pod whose sandbox was replaced has another one, and what was made for the first is of no use. */
 export interface SandboxKey {
   readonly uid: PodUid;
@@ -8,7 +11,6 @@ export interface SandboxKey {
 
 interface Options<T> {
   readonly clock: ProviderContext['clock'];
-  readonly idleMs: number;
   readonly make: (key: SandboxKey) => Promise<T>;
   /** Never rejects. */
   readonly end: (thing: T) => Promise<void>;
@@ -32,15 +34,13 @@ export interface Borrowed<T> {
 /** Helpers of pods, one per sandbox: made when first needed, ended when nobody has used them for a while, and with the pod. */
 export class OnDemand<T> {
   readonly #clock: ProviderContext['clock'];
-  readonly #idleMs: number;
   readonly #make: (key: SandboxKey) => Promise<T>;
   readonly #end: (thing: T) => Promise<void>;
   readonly #entries = new Map<PodUid, Entry<T>>();
   #closed = false;
 
-  constructor({ clock, idleMs, make, end }: Options<T>) {
+  constructor({ clock, make, end }: Options<T>) {
     this.#clock = clock;
-    this.#idleMs = idleMs;
     this.#make = make;
     this.#end = end;
   }
@@ -92,7 +92,7 @@ export class OnDemand<T> {
     if (this.#entries.get(entry.key.uid) !== entry) return;
     const idle = new AbortController();
     entry.idle = idle;
-    void this.#clock.sleep(this.#idleMs, { signal: idle.signal }).then(
+    void this.#clock.sleep(IDLE_MS, { signal: idle.signal }).then(
       () => this.#remove(entry),
       () => {}, // used again, or gone
     );

@@ -28,6 +28,26 @@ describe('a connection through a relay', () => {
     expect(Buffer.concat(await stream.toArray()).toString()).toBe('hello you');
   });
 
+  it('loses nothing that comes before the word that it stands: the engine keeps no order between the outputs', async () => {
+    const { stream, engine } = relayed();
+    engine.write(
+      Buffer.concat([frame(1, 'ban'), frame(2, 'op'), frame(1, 'ner '), frame(2, 'en 17\n'), frame(1, 'more')]),
+    );
+    expect(await stream.opened).toBe(17);
+    engine.end();
+    expect(Buffer.concat(await stream.toArray()).toString()).toBe('banner more');
+  });
+
+  it('gives up when much comes before that word', async () => {
+    const { stream, near, engine } = relayed();
+    engine.write(frame(1, 'x'.repeat(300_000)));
+    await settle();
+    expect(near.isPaused()).toBe(false); // or the word would never come
+    engine.write(frame(1, 'x'.repeat(900_000)));
+    await settle();
+    await expect(stream.opened).rejects.toThrow('the relay sent data before it was connected');
+  });
+
   it.each([
     ['refused\n', 'ConnectionRefused', 'connect: connection refused'],
     ['no nc\n', 'Internal', 'relayImage has to name one with sh and nc'],

@@ -3,6 +3,8 @@ import { ProviderError } from '../contract/index.ts';
 import { StreamFrames } from './stream-frames.ts';
 
 const MAX_WORDS = 1_000;
+/** Of what the target says before we know that the connection stands: more than a few packets do not overtake one word. */
+const MAX_EARLY_BYTES = 1024 * 1024;
 
 /** One connection that a relay makes: the hijacked streams of its command as one two-way stream, with back-pressure both ways. */
 export class RelayStream extends Duplex {
@@ -13,8 +15,11 @@ export class RelayStream extends Duplex {
   readonly #onOpened: (pid: number) => void;
   readonly #onFailed: (error: Error) => void;
   #open = false;
-  /** What came on the standard error, or before the connection stood. */
+  /** What came on the standard error before the connection stood. */
   #words = '';
+  /** Data that overtook the word that the connection stands: the engine keeps no order between the two outputs. */
+  #early: Buffer[] = [];
+  #earlyBytes = 0;
 
   constructor(socket: Duplex) {
     super({ allowHalfOpen: true });
@@ -57,9 +62,9 @@ export class RelayStream extends Duplex {
   #onData(chunk: Buffer): void {
     try {
       for (const { stream, data } of this.#frames.push(chunk)) {
-        if (stream === 'stdout' && this.#open) {
-          if (!this.push(data)) this.#socket.pause();
-        } else this.#onWords(data.toString('utf8'));
+        if (stream !== 'stdout') this.#onWords(data.toString('utf8'));
+        else if (this.#open) this.#pushData(data);
+        else this.#keep(data);
       }
     } catch (error) {
       this.destroy(error instanceof Error ? error : new Error(String(error)));
@@ -72,6 +77,18 @@ export class RelayStream extends Duplex {
     if (this.#open || pid === undefined) return;
     this.#open = true;
     this.#onOpened(Number(pid));
+    for (const data of this.#early.splice(0)) this.#pushData(data);
+  }
+
+  #pushData(data: Buffer): void {
+    if (!this.push(data)) this.#socket.pause();
+  }
+
+  #keep(data: Buffer): void {
+    this.#earlyBytes += data.length;
+    if (this.#earlyBytes > MAX_EARLY_BYTES)
+      throw new ProviderError('Internal', 'the relay sent data before it was connected');
+    this.#early.push(Buffer.from(data));
   }
 
   #onEnd(): void {
@@ -88,7 +105,8 @@ export class RelayStream extends Duplex {
   }
 
   #failure(): ProviderError {
-    const words = this.#words.trim();
+    // What the engine itself has to say comes as data.
+    const words = (this.#words + Buffer.concat(this.#early).toString('utf8').slice(0, MAX_WORDS)).trim();
     if (words === 'refused') return new ProviderError('ConnectionRefused', 'connect: connection refused');
     const what = words === 'no nc' ? 'there is no nc in its image; relayImage has to name one with sh and nc' : words;
     return new ProviderError('Internal', `the relay could not connect: ${what || 'it ended'}`);

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { type CallOptions, type ImageFacet, ProviderError, type ProviderErrorCode } from '../contract/index.ts';
 import { LABEL } from '../shared/unit-labels.ts';
+import { adopted } from './dial-tcp.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
-import { abortError, statusBehind } from './errors.ts';
+import { statusBehind } from './errors.ts';
 import { hijack } from './hijack.ts';
 import type { SandboxKey } from './on-demand.ts';
 import { relayScript } from './relay-script.ts';
@@ -77,14 +78,7 @@ export class Relay {
           .exec({ Cmd, AttachStdin: true, AttachStdout: true, AttachStderr: true, abortSignal }),
     );
     const start = { what: 'make a connection', path: `/exec/${exec.id}/start`, body: { Detach: false, Tty: false } };
-    const stream = new RelayStream(await hijack(this.#engine, start, options));
-    stream.on('error', () => {});
-    const onAbort = (): void => {
-      stream.destroy(abortError(signal));
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    stream.once('close', () => signal.removeEventListener('abort', onAbort));
-    if (signal.aborted) onAbort();
+    const stream = adopted(new RelayStream(await hijack(this.#engine, start, options)), signal);
     const pid = await stream.opened;
     stream.once('close', () => {
       // A server that pays no attention to the end of its input would keep the command, which nobody reads any more.

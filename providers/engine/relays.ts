@@ -3,7 +3,6 @@ import type { Duplex } from 'node:stream';
 import { type CallOptions, isProviderError } from '../contract/index.ts';
 import { LABEL } from '../shared/unit-labels.ts';
 import type { Engine } from './engine.ts';
-import { IDLE_MS } from './netns-dialer.ts';
 import { OnDemand, type SandboxKey } from './on-demand.ts';
 import { Relay, relayName, type RelaySettings } from './relay.ts';
 import { removeByForce } from './units.ts';
@@ -20,7 +19,6 @@ export class Relays {
     const { clock, signal } = engine.context;
     this.#relays = new OnDemand({
       clock,
-      idleMs: IDLE_MS,
       make: async (key) => {
         const name = relayName(key);
         this.#names.add(name);

@@ -6,9 +6,9 @@ import {
   ProviderError,
   type TerminalSize,
 } from '../contract/index.ts';
+import { abortError } from '../shared/abort-error.ts';
 import { streamFailure } from './calls.ts';
 import type { Engine } from './engine.ts';
-import { abortError } from './errors.ts';
 import { Resizer } from './resizer.ts';
 import type { ConnectionEnd, SessionStreams } from './session-streams.ts';
 

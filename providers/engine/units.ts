@@ -1,5 +1,5 @@
 import type Docker from 'dockerode';
-import type { CallOptions, ContainerRef, Labels, PodUid } from '../contract/index.ts';
+import { type CallOptions, type ContainerRef, type Labels, type PodUid, ProviderError } from '../contract/index.ts';
 import { LABEL } from '../shared/unit-labels.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { statusBehind } from './errors.ts';
@@ -48,6 +48,10 @@ export async function findContainer(
     [LABEL.attempt]: String(ref.attempt),
   };
   return (await listContainers(engine, wanted, options))[0];
+}
+
+export function noSuchContainer(ref: ContainerRef): ProviderError {
+  return new ProviderError('NotFound', `no container ${ref.container}#${ref.attempt} of pod ${ref.podUid}`);
 }
 
 export async function findSandboxes(

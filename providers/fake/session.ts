@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { ExecExit, ExecSession, TerminalSize } from '../contract/index.ts';
+import { abortError } from '../shared/abort-error.ts';
 import { SessionOutput } from '../shared/session-output.ts';
 import { FakeInput } from './input.ts';
 
@@ -92,12 +93,4 @@ export class FakeSession implements ExecSession {
     this.#over.abort();
     this.stdin?.destroy();
   }
-}
-
-function abortError(signal: AbortSignal): Error {
-  const reason: unknown = signal.reason;
-  if (reason instanceof Error && reason.name === 'AbortError') return reason;
-  const error = new Error('the call was aborted', { cause: reason });
-  error.name = 'AbortError';
-  return error;
 }

@@ -60,6 +60,14 @@ describe('authorization of the kubelet API (reference 11.12)', () => {
     expect(asked).toHaveLength(3);
   });
 
+  it('keeps an answer no longer because somebody sets the clock back', async () => {
+    const { authorizer, asked, clock } = make([true, false]);
+    expect(await authorizer.allowed(user, access, { signal })).toBe(true);
+    clock.set(clock.now() - 86_400_000);
+    expect(await authorizer.allowed(user, access, { signal })).toBe(false);
+    expect(asked).toHaveLength(2);
+  });
+
   it('gives no answer when the API server cannot be asked, and keeps none', async () => {
     const { authorizer } = make([new Error('away'), true]);
     await expect(authorizer.allowed(user, access, { signal })).rejects.toThrow('away');

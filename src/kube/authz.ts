@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../util/clock.ts';
-import { Lru } from '../util/lru.ts';
+import { Expiring } from '../util/expiring.ts';
 import type { Requester } from './client.ts';
 import { askWithRetries } from './review-retry.ts';
 
@@ -38,10 +38,11 @@ interface AccessReviewAnswer {
 /** Asks the API server whether a user may do something with this node, as a kubelet in mode Webhook does (reference 11.12). */
 export class NodeAuthorizer {
   readonly #options: NodeAuthorizerOptions;
-  readonly #answers = new Lru<string, { readonly allowed: boolean; readonly untilMs: number }>(CACHE_LIMIT);
+  readonly #answers: Expiring<string, boolean>;
 
   constructor(options: NodeAuthorizerOptions) {
     this.#options = options;
+    this.#answers = new Expiring(CACHE_LIMIT, options.clock);
   }
 
   /** Rejects when the API server cannot be asked: that is neither yes nor no, and is not kept. */
@@ -55,12 +56,11 @@ export class NodeAuthorizer {
     // A hash, so that long names do not make the cache large.
     const key = createHash('sha256').update(JSON.stringify(spec)).digest('base64');
     const known = this.#answers.get(key);
-    if (known !== undefined && clock.now() < known.untilMs) return known.allowed;
+    if (known !== undefined) return known.value;
     const { status } = await askWithRetries(() => this.#ask(spec, signal), { clock, random, signal });
     const allowed = status?.allowed === true;
     if (allowed && status.denied === true) throw new Error('the API server both allows and denies an access');
-    const keepMs = allowed ? allowedMs : deniedMs;
-    if (keepMs > 0) this.#answers.set(key, { allowed, untilMs: clock.now() + keepMs });
+    this.#answers.set(key, allowed, allowed ? allowedMs : deniedMs);
     return allowed;
   }
 

@@ -225,7 +225,7 @@ describe.each(['node identity', 'service account'])('the API server, with a %s',
 
   it('gets tokens that are bound to a pod', async () => {
     const pod = await bind('token');
-    const tokens = new TokenApi(client);
+    const tokens = new TokenApi(client, clock);
     const { token, expiresAtMs } = await tokens.request(pod, 'default', { expirationSeconds: 3607, signal });
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
     expect(claims['kubernetes.io'].pod).toEqual({ name: 'token', uid: pod.metadata.uid });

@@ -47,6 +47,14 @@ describe('review of bearer tokens (reference 11.12)', () => {
     });
   });
 
+  it('keeps an answer no longer because somebody sets the clock back', async () => {
+    const { reviews, asked, clock } = make([yes, no]);
+    expect(await reviews.review('t', { signal })).toBeDefined();
+    clock.set(clock.now() - 86_400_000);
+    expect(await reviews.review('t', { signal })).toBeUndefined();
+    expect(asked).toHaveLength(2);
+  });
+
   it('remembers a yes and a no for two minutes', async () => {
     const { reviews, clock, asked } = make([yes, no, no, yes]);
     for (const _time of ['first', 'again']) {

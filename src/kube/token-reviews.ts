@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import PQueue from 'p-queue';
 import { ChildAbort, untilAborted } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
-import { Lru } from '../util/lru.ts';
+import { Expiring } from '../util/expiring.ts';
 import type { ReviewedUser } from './authz.ts';
 import type { Requester } from './client.ts';
 import { askWithRetries } from './review-retry.ts';
@@ -22,11 +22,6 @@ export interface TokenReviewsOptions {
   readonly cacheMs: number;
   /** Life of the node. */
   readonly signal: AbortSignal;
-}
-
-interface Answer {
-  readonly user: ReviewedUser | undefined;
-  readonly untilMs: number;
 }
 
 /** `shared` ends when the last who waits is gone. */
@@ -55,7 +50,7 @@ interface TokenReviewAnswer {
  */
 export class TokenReviews {
   readonly #options: TokenReviewsOptions;
-  readonly #answers = new Lru<string, Answer>(CACHE_LIMIT);
+  readonly #answers: Expiring<string, ReviewedUser | undefined>;
   readonly #running = new Map<string, Review>();
   readonly #queue = new PQueue({ concurrency: PARALLEL });
   /** Made up at start: a hash that leaks from memory fits no table. */
@@ -63,13 +58,14 @@ export class TokenReviews {
 
   constructor(options: TokenReviewsOptions) {
     this.#options = options;
+    this.#answers = new Expiring(CACHE_LIMIT, options.clock);
   }
 
   /** Undefined: nobody's token. Rejects when the API server cannot be asked or cannot say. */
   async review(token: string, { signal }: { readonly signal: AbortSignal }): Promise<ReviewedUser | undefined> {
     const key = createHmac('sha256', this.#secret).update(token).digest('base64');
     const known = this.#answers.get(key);
-    if (known !== undefined && this.#options.clock.now() < known.untilMs) return known.user;
+    if (known !== undefined) return known.value;
     const review = this.#running.get(key) ?? this.#begin(key, token);
     review.waiting += 1;
     try {
@@ -106,7 +102,7 @@ export class TokenReviews {
       const authenticated = status?.authenticated === true;
       if (!authenticated && status?.error) throw new Error(`the API server cannot review a token: ${status.error}`);
       const user = authenticated ? reviewedUser(status.user) : undefined;
-      if (cacheMs > 0) this.#answers.set(key, { user, untilMs: clock.now() + cacheMs });
+      this.#answers.set(key, user, cacheMs);
       return user;
     } finally {
       cancel();

@@ -3,11 +3,11 @@ import type { NodeFacts } from '../model/stores.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Clock } from '../util/clock.ts';
 import type { ObjectSource } from './env-objects.ts';
-import type { PodObserver } from './milestones.ts';
 import type {
   EventSink,
   HookControl,
   ImageSource,
+  PodObserver,
   ProbeControl,
   ServiceSource,
   StatusSink,

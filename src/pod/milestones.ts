@@ -1,17 +1,5 @@
 import type { ContainerStatus, PodStatus } from '../model/pod.ts';
 
-/** Told of what happens to pods, for metrics (reference 14.2). Seconds are seconds. */
-export interface PodObserver {
-  turn(operation: 'create' | 'update' | 'sync' | 'kill' | 'terminated', seconds: number, failed: boolean): void;
-  workerStarted(seconds: number, containers: number): void;
-  orphanFound(): void;
-  rejected(reason: string): void;
-  podRunning(start: { readonly sinceSeen: number; readonly sinceCreated: number; readonly pulling: number }): void;
-  sandboxMade(ok: boolean): void;
-  containerStarted(type: string, code?: string): void;
-  containerEnded(type: string, exitCode: number, reason: string): void;
-}
-
 export interface Milestones {
   /** Containers that have ended since. */
   readonly ended: readonly { readonly type: string; readonly exitCode: number; readonly reason: string }[];

@@ -144,3 +144,15 @@ export interface ProbeInput {
   /** The pod is being stopped: liveness and startup end as successful, readiness goes on (reference 4.2.6). */
   readonly stopping: boolean;
 }
+
+/** Told of what happens to pods, for metrics (reference 14.2). All times are in seconds. */
+export interface PodObserver {
+  turn(operation: 'create' | 'update' | 'sync' | 'kill' | 'terminated', seconds: number, failed: boolean): void;
+  workerStarted(seconds: number, containers: number): void;
+  orphanFound(): void;
+  rejected(reason: string): void;
+  podRunning(start: { readonly sinceSeen: number; readonly sinceCreated: number; readonly pulling: number }): void;
+  sandboxMade(ok: boolean): void;
+  containerStarted(type: string, code?: string): void;
+  containerEnded(type: string, exitCode: number, reason: string): void;
+}

@@ -8,13 +8,13 @@ import type { Logger } from '../telemetry/logger.ts';
 import { backoffDelayMs, withJitter } from '../util/backoff.ts';
 import type { Clock } from '../util/clock.ts';
 import { isOutage } from './failure.ts';
-import { milestones, type PodObserver } from './milestones.ts';
+import { milestones } from './milestones.ts';
 import type { Action, Plan } from './plan/actions.ts';
 import { EMPTY_MEMORY, type PodMemory, setBack } from './plan/memory.ts';
 import { type MessageSources, unread, withWords } from './plan/messages.ts';
 import { type Snapshot, stopKey } from './plan/snapshot.ts';
 import { waitingReasons } from './plan/waiting.ts';
-import type { HookControl, ProbeControl, StatusSink, VolumeSource } from './ports.ts';
+import type { HookControl, PodObserver, ProbeControl, StatusSink, VolumeSource } from './ports.ts';
 import { probeView, startedContainers, unhealthyContainers, withoutStarting } from './probe-view.ts';
 import type { Turn } from './turn.ts';
 
@@ -61,6 +61,8 @@ export class PodWorker {
   #unseen = false;
   /** When the clock was read last. */
   #lastMs = Number.NEGATIVE_INFINITY;
+  /** What the probes had given up at the last look. */
+  #unhealthy: Snapshot['unhealthy'] = new Map();
 
   constructor(uid: PodUid, deps: WorkerDeps) {
     this.#uid = uid;
@@ -115,6 +117,7 @@ export class PodWorker {
     for (let step = 0; step < MAX_STEPS; step++) {
       signal.throwIfAborted();
       const snapshot = this.#snapshot();
+      this.#noticeFailures(snapshot);
       const next = plan(snapshot);
       this.#report(snapshot, next);
       const retryAtMs = this.#memory.retry?.atMs;
@@ -157,6 +160,12 @@ export class PodWorker {
     if (this.#unseen) await this.#look(signal);
     this.#reportRun(turn.started);
     return 'again';
+  }
+
+  /** A container that a probe gives up does not wait for what else went wrong with the pod; once, so that a failing stop waits. */
+  #noticeFailures({ unhealthy }: Snapshot): void {
+    if ([...unhealthy.keys()].some((key) => !this.#unhealthy.has(key))) this.hurry();
+    this.#unhealthy = unhealthy;
   }
 
   async #look(signal: AbortSignal): Promise<void> {

@@ -157,7 +157,7 @@ export class ProbeLoop {
     this.#askedMs = steady.now();
     try {
       const ref = { podUid: podUid(pod), container: container.name, attempt: incarnation.attempt };
-      const attempt = await runner.ask(this.probe, { pod, container, ref, podIP }, asking.signal);
+      const attempt = await runner.ask(this.probe, { pod, container, ref, podIP }, { signal: asking.signal });
       if (!asking.signal.aborted) this.#take(attempt, (steady.now() - this.#askedMs) / 1000);
     } catch (error: unknown) {
       log.error({ err: error, uid: podUid(pod), container: container.name, probe: this.kind }, 'probe cannot be run');

@@ -1,5 +1,6 @@
 import type { ContainerRef, DialFacet, ExecFacet } from '../../providers/contract/index.ts';
 import { type Container, formatPod, type Pod } from '../model/pod.ts';
+import { KUBERNETES_VERSION } from '../model/version.ts';
 import type { Clock } from '../util/clock.ts';
 import { type Attempt, errored } from './handlers/attempt.ts';
 import { Deadline } from './handlers/deadline.ts';
@@ -12,8 +13,8 @@ import { probeTcp } from './handlers/tcp.ts';
 
 export type Probe = NonNullable<Container['livenessProbe']>;
 
-/** What the kubelet of the API version that we speak calls itself (reference 4.5). */
-const USER_AGENT = 'kube-probe/1.36';
+/** As the kubelet's: the release without its patch (reference 4.5). */
+const USER_AGENT = `kube-probe/${KUBERNETES_VERSION.replace(/^v(\d+\.\d+).*$/, '$1')}`;
 /** Tries while the question itself goes wrong (reference 4.3). */
 const MAX_ATTEMPTS = 3;
 
@@ -41,7 +42,7 @@ export class ProbeRunner {
   }
 
   /** Rejects only for a bug. What an aborted call answers means nothing. */
-  async ask(probe: Probe, target: ProbeTarget, signal: AbortSignal): Promise<Attempt> {
+  async ask(probe: Probe, target: ProbeTarget, { signal }: { readonly signal: AbortSignal }): Promise<Attempt> {
     for (let attempts = 1; ; attempts++) {
       const attempt = await this.#once(probe, target, signal);
       if (attempt.type !== 'errored' || attempts >= MAX_ATTEMPTS || signal.aborted) return attempt;

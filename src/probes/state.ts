@@ -2,7 +2,7 @@
 export type ProbeKind = 'startup' | 'readiness' | 'liveness';
 
 /** What others see of a probe. `unknown`: a startup probe that has not decided yet. */
-export type ProbeResult = 'success' | 'failure' | 'unknown';
+type ProbeResult = 'success' | 'failure' | 'unknown';
 
 export type ProbeAnswer = 'success' | 'failure';
 

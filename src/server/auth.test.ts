@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../testing/fake-clock.ts';
 import type { AccessPolicy, User } from './auth.ts';
 import { type AccessAttributes, checkAccess } from './auth.ts';
 
@@ -16,6 +17,7 @@ function policy(overrides: Partial<AccessPolicy> = {}) {
   const asked: (AccessAttributes & { readonly user: User })[] = [];
   const reviewed: string[] = [];
   const all: AccessPolicy = {
+    clock: new FakeClock(),
     authorize: (user, attributes) => {
       asked.push({ user, ...attributes });
       return Promise.resolve(true);
@@ -80,7 +82,7 @@ describe('who asks', () => {
 });
 
 function policyOf(): AccessPolicy {
-  return { authorize: () => Promise.resolve(true), reviewToken: () => Promise.resolve(ALICE) };
+  return { clock: new FakeClock(), authorize: () => Promise.resolve(true), reviewToken: () => Promise.resolve(ALICE) };
 }
 
 describe('what is allowed', () => {

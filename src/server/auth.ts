@@ -5,9 +5,9 @@ import { removeTokens } from './bearer.ts';
 import { isPlainTarget, pathOf } from './reply.ts';
 
 export type { AccessAttributes } from './access-attributes.ts';
-export type { ReviewToken, User } from './authenticate.ts';
+export type { User } from './authenticate.ts';
 
-export type Authorize = (
+type Authorize = (
   user: User,
   attributes: AccessAttributes,
   options: { readonly signal: AbortSignal },

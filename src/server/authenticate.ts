@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
+import type { Clock } from '../util/clock.ts';
 import { type Bearer, headerToken, protocolToken } from './bearer.ts';
 
 export interface User {
@@ -10,9 +11,10 @@ export interface User {
 }
 
 /** Undefined: nobody's token. Rejects when the API server cannot be asked. */
-export type ReviewToken = (token: string, options: { readonly signal: AbortSignal }) => Promise<User | undefined>;
+type ReviewToken = (token: string, options: { readonly signal: AbortSignal }) => Promise<User | undefined>;
 
 export interface Authenticators {
+  readonly clock: Pick<Clock, 'now'>;
   /** Whether there is an authority to judge client certificates by; without one they say nothing. Default true. */
   readonly certificates?: boolean;
   /** Absent: tokens are not looked at (`authentication.webhook.enabled: false`). */
@@ -35,10 +37,10 @@ const AUTHENTICATED = 'system:authenticated';
  */
 export async function authenticate(
   request: IncomingMessage,
-  { certificates = true, reviewToken, anonymous = false }: Authenticators,
+  { clock, certificates = true, reviewToken, anonymous = false }: Authenticators,
   { signal }: { readonly signal: AbortSignal },
 ): Promise<Authentication> {
-  const certificate = certificates ? certificateUser(request.socket) : NO_CERTIFICATE;
+  const certificate = certificates ? certificateUser(request.socket, clock.now()) : NO_CERTIFICATE;
   if (certificate.type === 'user') return { type: 'user', user: authenticated(certificate.user) };
   let presented = certificate.type === 'refused';
   let cause: unknown;
@@ -64,15 +66,16 @@ const NO_CERTIFICATE: CertificateUser = { type: 'none' };
 
 /**
  * The user of a verified client certificate: CN is the name, O the groups. A connection may count as authorized without
- * presenting a certificate (a resumed TLS session), so the certificate itself has to be there too.
+ * presenting a certificate (a resumed TLS session), so the certificate itself has to be there too. It was verified when the
+ * connection began, and may have run out since.
  */
-function certificateUser(socket: unknown): CertificateUser {
+function certificateUser(socket: unknown, nowMs: number): CertificateUser {
   if (!(socket instanceof TLSSocket)) return { type: 'none' };
   const certificate = socket.getPeerCertificate();
   // Node gives an empty object when there is none, and an array where a name occurs more than once.
   const subject: Partial<Record<string, string | string[]>> | undefined = certificate.subject;
   if (subject === undefined) return { type: 'none' };
-  if (!socket.authorized) return { type: 'refused' };
+  if (!socket.authorized || nowMs > Date.parse(certificate.valid_to)) return { type: 'refused' };
   const name = list(subject['CN']).at(-1);
   if (name === undefined || name === '') return { type: 'none' };
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();

@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Logger } from '../telemetry/logger.ts';
-import { ChildAbort } from '../util/abort.ts';
 import { type AccessPolicy, checkAccess } from './auth.ts';
+import { ClientAbort } from './client-abort.ts';
 import { DEBUG_DISABLED, debugDisabled } from './debug-handlers.ts';
 import { pathOf, sendText } from './reply.ts';
 import { type DebugDeps, debugRoutes } from './routes/debug.ts';
@@ -74,11 +74,8 @@ function counted(http: KubeletAppOptions['http'], server: 'readwrite' | 'readonl
 
 function onlyAllowed(access: AccessPolicy, { log, signal }: Pick<KubeletAppOptions, 'log' | 'signal'>): RequestHandler {
   return async (request, response, next) => {
-    using child = new ChildAbort(signal);
-    const onClose = (): void => child.abort(new Error('the client is gone'));
-    response.once('close', onClose);
+    using child = new ClientAbort(response, signal);
     const decision = await checkAccess(request, access, { signal: child.signal });
-    response.off('close', onClose);
     if (decision.type === 'granted') {
       next();
       return;

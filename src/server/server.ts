@@ -1,4 +1,6 @@
 import { createServer, type Server } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Clock } from '../util/clock.ts';
 import type { AccessPolicy } from './auth.ts';
@@ -6,6 +8,7 @@ import { type KubeletAppOptions, kubeletApp } from './kubelet-app.ts';
 import { closeServer, HTTP_LIMITS, listen } from './listen.ts';
 import { StreamServer, type StreamServerOptions } from './streaming/upgrade.ts';
 import { TlsFiles, type TlsSettings } from './tls-files.ts';
+import { TrustGenerations } from './trust-generations.ts';
 
 export interface KubeletServerOptions
   extends Omit<KubeletAppOptions, 'access' | 'signal' | 'http'>,
@@ -39,9 +42,10 @@ export class KubeletServer {
   async start(): Promise<{ readonly port: number }> {
     const { address, port, clock, log } = this.#options;
     const files = new TlsFiles(this.#options);
+    let context = await files.load();
     const server = createServer(
       {
-        ...(await files.load()),
+        ...context,
         // Asked for, not demanded: who has none gets an answer in HTTP (401), not a broken handshake.
         requestCert: true,
         rejectUnauthorized: false,
@@ -58,7 +62,13 @@ export class KubeletServer {
     server.on('tlsClientError', () => {}); // port scanners and TCP probes; nothing of ours failed
     const bound = await listen(server, { address, port, flags: '--address, --port', log });
     const { signal } = this.#stop;
-    this.#reloading = files.watch((context) => server.setSecureContext(context), { clock, log, signal });
+    const trust = new TrustGenerations(server);
+    const use = (next: SecureContextOptions): void => {
+      server.setSecureContext(next);
+      if (!isDeepStrictEqual(next.ca, context.ca)) trust.next();
+      context = next;
+    };
+    this.#reloading = files.watch(use, { clock, log, signal });
     return { port: bound };
   }
 

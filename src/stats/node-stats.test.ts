@@ -94,13 +94,6 @@ describe('the stats of a node', () => {
     expect(stats.cadvisor()).toContain('container_scrape_error 1');
   });
 
-  it('can be had fresh', async () => {
-    const { backend, stats } = await node(1);
-    const view = await stats.freshView({ signal });
-    expect(view?.pods[0]?.containers).toHaveLength(2);
-    expect(backend.faults.callsOf('usage')).toHaveLength(1);
-  });
-
   it('of a hundred pods are told within a tenth of a second', async () => {
     const { clock, sampler, stats } = await node(100);
     await sampler.refresh({ signal });

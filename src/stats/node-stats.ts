@@ -1,4 +1,3 @@
-import type { CallOptions } from '../../providers/contract/index.ts';
 import type { DesiredStore, ObservedStore } from '../model/stores.ts';
 import { errorMessage } from '../util/errors.ts';
 import { cadvisorMetrics } from './cadvisor-metrics.ts';
@@ -12,7 +11,6 @@ export interface NodeStatsOptions {
   readonly sampler: {
     latest(): Latest | undefined;
     readonly failure: unknown;
-    refresh(options: CallOptions): Promise<void>;
   };
   readonly observed: Pick<ObservedStore, 'get'>;
   readonly desired: Pick<DesiredStore, 'get'>;
@@ -39,12 +37,6 @@ export class NodeStats {
       observed: (uid) => observed.get(uid)?.pod,
       desired: (uid) => desired.get(uid)?.pod,
     });
-  }
-
-  /** Measured now rather than some seconds ago; for eviction. */
-  async freshView(options: CallOptions): Promise<StatsView | undefined> {
-    await this.#options.sampler.refresh(options);
-    return this.view();
   }
 
   /** Throws when there is nothing that could be told. */

@@ -117,6 +117,46 @@ describe('the sampler', () => {
     expect(sampler.latest()?.usage).toHaveLength(1);
   });
 
+  it('gives up on one that does not even hear that it is over', async () => {
+    const { clock, sampler, facet } = start((hanging) => {
+      hanging.usage = () => new Promise(() => {});
+    });
+    await clock.advance(30_000);
+    facet.usage = ScriptedFacet.prototype.usage;
+    await clock.advance(10_000);
+    expect(sampler.latest()?.usage).toHaveLength(1);
+  });
+
+  it('does not take old values for new ones because the clock is set back while the backend is away', async () => {
+    const { clock, sampler, facet } = start();
+    await clock.advance(0);
+    facet.failure = new Error('no engine');
+    clock.set(clock.now() - 3_600_000);
+    await clock.advance(70_000);
+    expect(sampler.latest()).toBeUndefined();
+  });
+
+  it('walks disks sooner for a container that is new, and not again for one of which the backend says nothing', async () => {
+    const { clock, facet } = start();
+    await clock.advance(25_000);
+    facet.pods = ['c', 'new'];
+    expect(facet.asked.storage).toBe(1);
+    await clock.advance(5_000);
+    expect(facet.asked.storage).toBe(2);
+    await clock.advance(59_000);
+    expect(facet.asked.storage).toBe(2);
+    facet.pods = ['c'];
+    await clock.advance(1_000);
+    expect(facet.asked.storage).toBe(3);
+    await clock.advance(1_000);
+    facet.pods = ['c', 'newer'];
+    // Though it is seen before.
+    await clock.advance(8_000);
+    expect(facet.asked.storage).toBe(3);
+    await clock.advance(1_000);
+    expect(facet.asked.storage).toBe(4);
+  });
+
   it('walks disks the less often the longer that takes, and never makes anything wait for it', async () => {
     const { clock, facet, sampler } = start((slow) => {
       slow.storageMs = 30_000;

@@ -1,6 +1,6 @@
 import type { CallOptions, HostUsage, PodUsage, StatsFacet, StorageUsage } from '../../providers/contract/index.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { ChildAbort } from '../util/abort.ts';
+import { ChildAbort, untilAborted } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
 import { Rates, type Reading } from './rates.ts';
 import { HOST_KEY, rateKey, SANDBOX_PART, SELF_KEY, TOTAL_PART } from './view.ts';
@@ -24,6 +24,8 @@ export interface SelfUsage {
 const INTERVAL_MS = 10_000;
 /** volumeStatsAggPeriod. */
 const STORAGE_INTERVAL_MS = 60_000;
+/** For the sake of containers that have just started. */
+const STORAGE_SPACING_MS = 10_000;
 /** Walking disks may take no more than this share of the time. */
 const STORAGE_SHARE = 0.05;
 /** Ticks of many nodes do not meet. */
@@ -49,7 +51,7 @@ export interface Latest {
 }
 
 /**
- * Asks the backend in the background, all the time: rates need two samples, and eviction must not wait for somebody to look.
+ * Asks the backend in the background, all the time: rates need two samples.
  * Whoever reads gets what was measured last, and never waits for the backend.
  */
 export class Sampler {
@@ -60,6 +62,10 @@ export class Sampler {
   #storage: Sampled<StorageUsage> | undefined;
   #self: (SelfUsage & { readonly timeMs: number }) | undefined;
   #running: Promise<void> | undefined;
+  /** The containers that ran when the disks were walked. */
+  #walked: ReadonlySet<string> = new Set();
+  /** The walk after the next one is not due: it may begin if there is a reason. */
+  #resting: ChildAbort | undefined;
   readonly #failing = new Set<string>();
   #failure: unknown;
 
@@ -110,13 +116,30 @@ export class Sampler {
 
   async #followStorage(signal: AbortSignal): Promise<void> {
     const { clock, facet } = this.#options;
+    await this.refresh({ signal });
     while (!signal.aborted) {
       const began = clock.now();
+      this.#walked = new Set(containerKeys(this.#usage?.value));
       const storage = await this.#ask('storage', STORAGE_DEADLINE_MS, signal, (call) => facet.storage(call));
       if (storage !== undefined) this.#storage = { atMs: clock.now(), value: storage };
       const took = clock.now() - began;
-      await this.#pause(Math.max(STORAGE_INTERVAL_MS, took / STORAGE_SHARE), signal);
+      const spacing = Math.max(STORAGE_SPACING_MS, took / STORAGE_SHARE);
+      await this.#pause(spacing, signal);
+      if (spacing < STORAGE_INTERVAL_MS) await this.#rest(STORAGE_INTERVAL_MS - spacing, signal);
     }
+  }
+
+  /** Ends when a container runs that the last walk did not see. */
+  async #rest(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#someUnwalked()) return;
+    using resting = new ChildAbort(signal);
+    this.#resting = resting;
+    await this.#pause(ms, resting.signal);
+    this.#resting = undefined;
+  }
+
+  #someUnwalked(): boolean {
+    return containerKeys(this.#usage?.value).some((key) => !this.#walked.has(key));
   }
 
   async #sample(signal: AbortSignal): Promise<void> {
@@ -127,6 +150,7 @@ export class Sampler {
     ]);
     const atMs = clock.now();
     if (usage !== undefined) this.#usage = { atMs, value: usage };
+    if (this.#someUnwalked()) this.#resting?.abort();
     if (host !== undefined) this.#host = { atMs, value: host };
     if (self !== undefined) this.#self = { ...self(), timeMs: atMs };
     // What could not be measured this time keeps its last reading, so that its rate goes on afterwards.
@@ -144,7 +168,7 @@ export class Sampler {
     using child = new ChildAbort(signal);
     const stop = clock.timer(deadlineMs, () => child.abort(new Error(`no answer within ${deadlineMs / 1000} s`)));
     try {
-      const answer = await ask({ signal: child.signal });
+      const answer = await untilAborted(ask({ signal: child.signal }), child.signal);
       if (this.#failing.delete(what)) log.info({ what }, 'backend is measured again');
       return answer;
     } catch (error) {
@@ -165,8 +189,13 @@ export class Sampler {
   }
 }
 
+/** What is from the future was measured before the clock was set back. */
 function fresh<T>(sampled: Sampled<T> | undefined, now: number, staleMs: number): T | undefined {
-  return sampled !== undefined && now - sampled.atMs <= staleMs ? sampled.value : undefined;
+  return sampled !== undefined && Math.abs(now - sampled.atMs) <= staleMs ? sampled.value : undefined;
+}
+
+function containerKeys(usage: readonly PodUsage[] = []): readonly string[] {
+  return usage.flatMap(({ pod, containers }) => containers.map(({ name, attempt }) => rateKey(pod.uid, name, attempt)));
 }
 
 function readings(usage: readonly PodUsage[], host: HostUsage | undefined, self: Latest['self']): readonly Reading[] {

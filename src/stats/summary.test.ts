@@ -85,7 +85,14 @@ describe('the summary', () => {
             },
           ],
           cpu: { time: MEASURED, usageCoreNanoSeconds: 3e9 },
-          memory: { time: MEASURED, usageBytes: 3300, workingSetBytes: 2200, rssBytes: 1600, pageFaults: 8 },
+          memory: {
+            time: MEASURED,
+            availableBytes: 10_000 - 2200,
+            usageBytes: 3300,
+            workingSetBytes: 2200,
+            rssBytes: 1600,
+            pageFaults: 8,
+          },
           network: {
             time: MEASURED,
             name: 'eth0',

@@ -89,9 +89,16 @@ function systemContainerStats({ pods, self, host }: StatsView): readonly object[
   return [
     ...(used === undefined
       ? []
-      : [{ name: 'pods', startTime: startTime(host?.bootedAt?.getTime()), ...cpuAndMemory(used) }]),
+      : [{ name: 'pods', startTime: startTime(host?.bootedAt?.getTime()), ...cpuAndMemory(unlimited(used)) }]),
     ...(self === undefined ? [] : [selfStats(self)]),
   ];
+}
+
+/** What each pod may have says nothing about all of them. */
+function unlimited({ task, ...rest }: Measured): Measured {
+  if (task.memory === undefined) return { task, ...rest };
+  const { limitBytes: _, ...memory } = task.memory;
+  return { ...rest, task: { ...task, memory } };
 }
 
 function selfStats(self: SelfView): object {

@@ -116,7 +116,7 @@ function podView(usage: PodUsage, stored: PodStorage | undefined, input: ViewInp
   const sandbox = sandboxView(usage, input);
   const whole =
     usage.total === undefined
-      ? total(sandbox === undefined ? containers : [...containers, sandbox])
+      ? podTotal(containers, sandbox)
       : measured(usage.total, input.rate(rateKey(pod.uid, TOTAL_PART, '')));
   return {
     pod,
@@ -127,6 +127,14 @@ function podView(usage: PodUsage, stored: PodStorage | undefined, input: ViewInp
     ...(network === undefined ? {} : { network }),
     volumes: volumeViews(stored, input.desired(pod.uid)),
   };
+}
+
+/** The kubelet limits a pod to what its containers together may have, if each of them has a limit; a sandbox never has one. */
+function podTotal(containers: readonly Measured[], sandbox: Measured | undefined): Measured | undefined {
+  const whole = total(sandbox === undefined ? containers : [...containers, sandbox]);
+  const limitBytes = total(containers)?.task.memory?.limitBytes;
+  if (whole?.task.memory === undefined || limitBytes === undefined) return whole;
+  return { ...whole, task: { ...whole.task, memory: { ...whole.task.memory, limitBytes } } };
 }
 
 function sandboxView({ pod, sandbox }: PodUsage, { rate }: ViewInput): PodView['sandbox'] {

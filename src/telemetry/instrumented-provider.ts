@@ -60,6 +60,7 @@ function timed<T extends object>(target: T, prefix: string, observer: CallObserv
 }
 
 function bind(value: object, object: object, method: string, observer: CallObserver, now: () => number): unknown {
+  // Any function takes any list of arguments, which is passed on as it came.
   const call = (args: unknown[]): unknown => Reflect.apply(value as (...args: unknown[]) => unknown, object, args);
   if (!OPERATIONS.has(method)) return (...args: unknown[]) => call(args);
   const operation = OPERATIONS.get(method);

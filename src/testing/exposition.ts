@@ -1,8 +1,8 @@
 /** Prometheus' text format, version 0.0.4, read as strictly as Prometheus' own parser does; throws where that would. */
 
-export type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary' | 'untyped';
+type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary' | 'untyped';
 
-export interface ExposedSample {
+interface ExposedSample {
   /** With the suffix `_bucket`, `_sum` or `_count` of a histogram. */
   readonly name: string;
   readonly labels: ReadonlyMap<string, string>;

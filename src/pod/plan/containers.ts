@@ -54,16 +54,20 @@ function planRun(snapshot: Snapshot, pod: Pod, init: InitPlan, main: readonly Ne
   else wakeAtMs = refreshAtMs;
   // The kubelet waits for the hook after a start before it does anything else about the pod.
   if (inPostStart(snapshot)) return plan(actions, wakeAtMs);
-  for (const need of [...assessEphemeral(snapshot, pod), ...init.needs, ...(init.initialized ? main : [])]) {
-    if (need.type !== 'start' && need.type !== 'stop') continue;
-    const step =
-      need.type === 'start'
-        ? planStart(snapshot, need)
-        : stopContainer(snapshot, need.container, need.graceSeconds, need.cause);
+  const needs = [...assessEphemeral(snapshot, pod), ...init.needs, ...(init.initialized ? main : [])];
+  const add = (step: { readonly actions: readonly Action[]; readonly wakeAtMs?: number | undefined }): void => {
     actions.push(...step.actions);
     wakeAtMs = earliest(wakeAtMs, step.wakeAtMs);
+  };
+  // What is to end does not wait for the images of others, which may take minutes (kubelet: SyncPod kills first).
+  for (const need of needs)
+    if (need.type === 'stop') add(stopContainer(snapshot, need.container, need.graceSeconds, need.cause));
+  for (const need of needs) {
+    if (need.type !== 'start') continue;
+    const step = planStart(snapshot, need);
+    add(step);
     // Those after it start when its hook is done.
-    if (need.type === 'start' && step.actions.some(isStart) && hasPostStart(pod, need.container)) break;
+    if (step.actions.some(isStart) && hasPostStart(pod, need.container)) break;
   }
   actions.push(...prune(snapshot, pod));
   return plan(actions, wakeAtMs);

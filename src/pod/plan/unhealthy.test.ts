@@ -58,6 +58,12 @@ describe('a container that a probe has given up', () => {
     expect(actions({ pod, observed, unhealthy: liveness() })).toEqual(['stop c#0 30s']);
   });
 
+  it('is stopped before anything is pulled for its neighbours, which may take minutes (kubelet: SyncPod kills first)', () => {
+    const pod = makePod({ spec: { containers: [makeContainer('a'), makeContainer('c')] } });
+    const observed = sandbox(makeObservedContainer('c', running()));
+    expect(actions({ pod, observed, unhealthy: liveness() })).toEqual(['stop c#0 30s', 'pull a', 'start a#0']);
+  });
+
   it('does not concern the incarnation after it', () => {
     const observed = sandbox(
       makeObservedContainer('c', running(), { attempt: 1 }),

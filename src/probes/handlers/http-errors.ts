@@ -1,6 +1,6 @@
 import { errorMessage } from '../../util/errors.ts';
 import { goQuote } from '../../util/go-quote.ts';
-import { MAX_HEADER_BYTES } from './http-exchange.ts';
+import { HEADER_OVERFLOW, MAX_HEADER_BYTES } from './http-exchange.ts';
 
 /** What Go's client says of a connection that was open, from what Node says. `address` is the far end, as `host:port`. */
 export function connectionErrorText(error: unknown, address: string): string {
@@ -9,8 +9,7 @@ export function connectionErrorText(error: unknown, address: string): string {
   if (code === 'ECONNRESET' && property(error, 'syscall') === undefined) return 'EOF';
   const network = NETWORK[code];
   if (network !== undefined) return `${network.op} tcp ${address}: ${network.op}: ${network.text}`;
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return `net/http: server response headers exceeded ${MAX_HEADER_BYTES} bytes; aborted`;
+  if (code === HEADER_OVERFLOW) return `net/http: server response headers exceeded ${MAX_HEADER_BYTES} bytes; aborted`;
   if (code.startsWith('HPE_')) return malformed(error);
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
     return 'http: server gave HTTP response to HTTPS client';

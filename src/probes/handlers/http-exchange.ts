@@ -8,6 +8,11 @@ import { MAX_OUTPUT_BYTES } from './attempt.ts';
 /** Far more than any server needs, far less than Go's 10 MiB: a thousand probes must not fill the memory. */
 export const MAX_HEADER_BYTES = 1024 * 1024;
 
+/** `HTTP/1.1 100 Continue` and the blank line. */
+const STATUS_LINE_BYTES = 25;
+/** As Node's parser calls it. */
+export const HEADER_OVERFLOW = 'HPE_HEADER_OVERFLOW';
+
 interface CallOptions {
   readonly signal: AbortSignal;
 }
@@ -51,6 +56,13 @@ export function exchange(
     request.removeHeader('Connection');
     for (const [name, values] of grouped(headers)) request.setHeader(name, values);
     request.on('error', reject);
+    let interim = 0;
+    // All heads that come before the answer's own count as its headers (net/http: readResponse).
+    request.on('information', ({ rawHeaders }) => {
+      interim += STATUS_LINE_BYTES + rawHeaders.join(': ').length;
+      if (interim > MAX_HEADER_BYTES)
+        stream.destroy(Object.assign(new Error('too many heads'), { code: HEADER_OVERFLOW }));
+    });
     request.on('response', resolve);
     // A server that switches protocols unasked has answered 101.
     request.on('upgrade', resolve);

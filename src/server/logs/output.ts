@@ -23,7 +23,7 @@ export class LineOutput {
   write(line: Uint8Array): Promise<void> | undefined {
     this.#batch.push(line);
     this.#bytes += line.length;
-    if (this.#bytes >= BATCH_BYTES) return this.#flushAndWait();
+    if (this.#bytes >= BATCH_BYTES || this.#stream.writableNeedDrain) return this.#flushAndWait();
     this.#scheduled ??= setImmediate(() => this.flush());
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Router } from 'express';
-import { goQuote } from '../../util/go-quote.ts';
+import { parseUint } from '../../util/go-number.ts';
 import { sendLine } from '../reply.ts';
 
 export interface DebugFlagsDeps {
@@ -24,19 +24,16 @@ export function debugFlagsRoutes({ setVerbosity }: DebugFlagsDeps): Router {
       sendLine(response, 406, 'unsupported http method');
       return;
     }
-    const text = await readBody(request);
-    if (text === undefined || !/^\d+$/.test(text) || Number(text) > MAX_VERBOSITY) {
-      sendLine(response, 400, `strconv.ParseUint: parsing ${goQuote(text ?? '')}: ${complaint(text)}`);
+    const text = (await readBody(request)) ?? '';
+    const verbosity = parseUint(text, MAX_VERBOSITY);
+    if (typeof verbosity === 'string') {
+      sendLine(response, 400, verbosity);
       return;
     }
-    setVerbosity(Number(text));
+    setVerbosity(verbosity);
     sendLine(response, 200, `successfully set klog.logging.verbosity to ${text}`);
   });
   return router;
-}
-
-function complaint(text: string | undefined): string {
-  return text !== undefined && /^\d+$/.test(text) ? 'value out of range' : 'invalid syntax';
 }
 
 /** Undefined when it is too long. */

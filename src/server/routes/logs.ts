@@ -9,7 +9,7 @@ import {
 import { type Pod, type PodStatus, podUid } from '../../model/pod.ts';
 import type { ObservedStore } from '../../model/stores.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { ChildAbort } from '../../util/abort.ts';
+import { ClientAbort } from '../client-abort.ts';
 import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { goQuote } from '../../util/go-quote.ts';
@@ -86,9 +86,7 @@ function prepare(
 
 /** From here on the answer is 200: whatever goes wrong becomes text at the end of the body. */
 async function stream(deps: LogsDeps, target: Target, response: ServerResponse): Promise<void> {
-  using child = new ChildAbort(deps.signal);
-  const onClose = (): void => child.abort(new Error('the client is gone'));
-  response.once('close', onClose);
+  using child = new ClientAbort(response, deps.signal);
   response.writeHead(200);
   // A client that follows a silent container must see the beginning of the answer.
   response.flushHeaders();
@@ -101,7 +99,6 @@ async function stream(deps: LogsDeps, target: Target, response: ServerResponse):
       response.write(failureText(target, error));
     }
   } finally {
-    response.off('close', onClose);
     // Ends the provider's call too when we stop before it does (limitBytes).
     child.abort();
     await written(response);

@@ -3,7 +3,7 @@ import { onlyGet } from '../reply.ts';
 import { TEXT_FORMAT } from './text-format.ts';
 
 /** Pages of metrics in Prometheus' text format; each is put together when it is asked for. */
-export interface MetricsSource {
+interface MetricsSource {
   main(): Promise<string>;
   probing(): Promise<string>;
   slis(): Promise<string>;

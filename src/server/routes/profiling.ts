@@ -1,6 +1,6 @@
 import { type Response, Router } from 'express';
 import type { Clock } from '../../util/clock.ts';
-import { ChildAbort } from '../../util/abort.ts';
+import { ClientAbort } from '../client-abort.ts';
 import { onlyGet, queryOf, redirectToFolder, sendLine } from '../reply.ts';
 import { type Profile, Profiler } from '../profiler.ts';
 
@@ -61,9 +61,7 @@ async function send(
   seconds: number,
   signal: AbortSignal,
 ): Promise<void> {
-  using child = new ChildAbort(signal);
-  const onClose = (): void => child.abort(new Error('the client is gone'));
-  response.once('close', onClose);
+  using child = new ClientAbort(response, signal);
   try {
     const profile = await profiler.take(kind, seconds * 1000, { signal: child.signal });
     response.setHeader('Content-Disposition', `attachment; filename="outrigger.${kind}profile"`);
@@ -71,8 +69,6 @@ async function send(
   } catch (error) {
     if (!child.signal.aborted) throw error;
     response.destroy();
-  } finally {
-    response.off('close', onClose);
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream';
 import { type Response, Router } from 'express';
 import type { CallOptions, ContainerRef, ExecFacet, ExecSession } from '../../../providers/contract/index.ts';
-import { ChildAbort, untilAborted } from '../../util/abort.ts';
+import { untilAborted } from '../../util/abort.ts';
 import { errorMessage } from '../../util/errors.ts';
+import { ClientAbort } from '../client-abort.ts';
 import { only, queryOf, sendText } from '../reply.ts';
 import { findPod, runningContainer, type StreamTargets } from '../streaming/target.ts';
 
@@ -48,9 +49,7 @@ interface Run {
 }
 
 async function answerRun(response: Response, { exec, ref, command, signal: stop }: Run): Promise<void> {
-  using child = new ChildAbort(stop);
-  const onClose = (): void => child.abort(new Error('the client is gone'));
-  response.once('close', onClose);
+  using child = new ClientAbort(response, stop);
   try {
     const { signal } = child;
     const session = await untilAborted(exec.exec(ref, { command, tty: false, stdin: false }, { signal }), signal);
@@ -68,7 +67,6 @@ async function answerRun(response: Response, { exec, ref, command, signal: stop 
     if (!child.signal.aborted) sendText(response, 500, errorMessage(error));
     else response.destroy();
   } finally {
-    response.off('close', onClose);
     child.abort(new Error('the command is over'));
   }
 }

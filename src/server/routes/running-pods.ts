@@ -17,7 +17,7 @@ export function runningPodsRoutes({ observedPods }: RunningPodsDeps): Router {
 }
 
 /** Youngest first, as the kubelet lists them; without those of which nothing runs any more. */
-export function runningPods(pods: Iterable<ObservedPod>): readonly object[] {
+function runningPods(pods: Iterable<ObservedPod>): readonly object[] {
   return [...pods]
     .map((pod) => ({ pod, running: pod.containers.filter(({ state }) => state.status === 'running') }))
     .filter(({ pod, running }) => pod.state === 'ready' || running.length > 0)

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 /** An answer to a request for a stream that is not "101 Switching Protocols" (streaming reference, section 10). */
@@ -12,25 +13,13 @@ export function refuse(code: number, body: string, headers: Refusal['headers'] =
   return { type: 'refused', code, body, ...(headers.length > 0 && { headers }) };
 }
 
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  501: 'Not Implemented',
-  503: 'Service Unavailable',
-};
-
 /**
  * The whole answer, as bytes. The connection does not outlive it: the parser of HTTP has let go of a socket that asked for an
  * upgrade, and cannot be given it back.
  */
 function renderRefusal({ code, body, headers = [] }: Refusal, now: number): string {
   const lines = [
-    `HTTP/1.1 ${code} ${REASONS[code] ?? 'Error'}`,
+    `HTTP/1.1 ${code} ${STATUS_CODES[code] ?? 'Error'}`,
     ...headers.map(([name, value]) => `${name}: ${value}`),
     'Content-Type: text/plain; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,

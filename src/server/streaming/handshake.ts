@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { goQuote } from '../../util/go-quote.ts';
 import { type Refusal, refuse } from './answers.ts';
 import {
   chooseCommandSubprotocol,
@@ -70,15 +71,11 @@ export function switchToSpdy(socket: Duplex, protocol: string): void {
 function showHeaders({ headersDistinct }: IncomingMessage): string {
   const shown = Object.entries(headersDistinct)
     .filter(([name]) => !['host', 'authorization', 'cookie'].includes(name))
-    .map(([name, values = []]) => `${JSON.stringify(canonical(name))}:[]string{${values.map(quote).join(', ')}}`)
+    .map(([name, values = []]) => `${goQuote(canonical(name))}:[]string{${values.map(goQuote).join(', ')}}`)
     .sort();
   return `http.Header{${shown.join(', ')}}`;
 }
 
 function canonical(name: string): string {
   return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text);
 }

@@ -49,11 +49,9 @@ function firstKnown(offered: readonly string[], known: readonly string[]): Chose
   );
 }
 
-/** A token in the list of subprotocols (browsers cannot set headers) is for authentication, and never an answer. */
-const TOKEN_PREFIX = 'base64url.bearer.authorization.k8s.io.';
-
+/** A token that came as one of them has been taken off by now (../bearer.ts). */
 export function offeredSubprotocols({ headers }: Pick<IncomingMessage, 'headers'>): readonly string[] {
-  return splitList(headers['sec-websocket-protocol'] ?? '').filter((name) => !name.startsWith(TOKEN_PREFIX));
+  return splitList(headers['sec-websocket-protocol'] ?? '');
 }
 
 const V5 = 'v5.channel.k8s.io';

@@ -1,3 +1,4 @@
+import { parseUint } from '../../util/go-number.ts';
 import { goQuote } from '../../util/go-quote.ts';
 import { type Refusal, refuse } from './answers.ts';
 
@@ -54,7 +55,5 @@ export function parsePorts(query: URLSearchParams): PortOptions | Refusal {
 
 /** The number (16 bits), or what is wrong with it. */
 export function parsePort(text: string): number | string {
-  if (!/^[0-9]+$/.test(text)) return `strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`;
-  const port = Number(text);
-  return port > 65_535 ? `strconv.ParseUint: parsing ${goQuote(text)}: value out of range` : port;
+  return parseUint(text, 65_535);
 }

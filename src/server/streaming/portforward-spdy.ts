@@ -13,6 +13,8 @@ const GONE = new Error('the client is gone');
 interface Pair {
   data?: SpdyStream;
   error?: SpdyStream;
+  /** The client has been told of a stream too many: once is enough, and a client that reads nothing must not make us keep more. */
+  complained?: true;
   readonly cancelTimer: () => void;
 }
 
@@ -59,7 +61,9 @@ class Pairs {
     const pair = this.#waiting.get(id) ?? this.#open(id);
     if (pair[type] !== undefined) {
       stream.reset(RST.refusedStream);
-      pair.error?.write(`error processing stream for request ${id}: ${type} stream already assigned`);
+      if (pair.error === undefined || pair.complained) return;
+      pair.complained = true;
+      pair.error.write(`error processing stream for request ${id}: ${type} stream already assigned`);
       return;
     }
     pair[type] = stream;

@@ -1,10 +1,11 @@
-import type { Duplex } from 'node:stream';
+import { type Duplex, duplexPair } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { POD_UID } from '../../testing/builders.ts';
 import { ClientFrames, serverFrames } from './spdy/testing/client-frames.ts';
 import { StreamBed, until } from './testing/bed.ts';
 import { SpdyClient } from './testing/spdy-client.ts';
 import { BINARY, CLOSE, TEXT, WebSocketClient } from './testing/ws-client.ts';
+import type { StreamServerOptions } from './upgrade.ts';
 
 const beds: StreamBed[] = [];
 
@@ -12,8 +13,8 @@ afterEach(async () => {
   for (const bed of beds.splice(0)) await bed.close();
 });
 
-async function setup(): Promise<StreamBed> {
-  const bed = await StreamBed.open();
+async function setup(overrides: Partial<StreamServerOptions> = {}): Promise<StreamBed> {
+  const bed = await StreamBed.open(overrides);
   beds.push(bed);
   return bed;
 }
@@ -296,5 +297,17 @@ describe.each([
     await until(() => seen.connections.length === 1);
     client.raw.socket.destroy();
     await until(() => bed.streams.size === 0 && (seen.ended === 1 || seen.connections[0]?.closed === true));
+  });
+
+  it('ends when the client is gone, also while the backend neither connects nor hears of it', async () => {
+    const late = Promise.withResolvers<Duplex>();
+    const bed = await setup({ dial: { dial: () => late.promise } });
+    const client = await WebSocketClient.open(bed.port, '/portForward/ns/p?port=80', protocol);
+    await until(() => bed.counts.streams === 1);
+    client.raw.socket.destroy();
+    await until(() => bed.counts.streams === 0 && bed.counts.requests === 0);
+    const [connection] = duplexPair();
+    late.resolve(connection);
+    await until(() => connection.destroyed);
   });
 });

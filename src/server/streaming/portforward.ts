@@ -1,5 +1,6 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { type DialFacet, isProviderError, type PodUid } from '../../../providers/contract/index.ts';
+import { untilAborted } from '../../util/abort.ts';
 import { isRecord } from '../../util/is-record.ts';
 import { errorMessage } from '../../util/errors.ts';
 
@@ -27,14 +28,22 @@ export interface ForwardClient {
 export async function forward(target: ForwardTarget, port: number, client: ForwardClient): Promise<string | undefined> {
   const fail = (reason: string): string =>
     `error forwarding port ${port} to pod ${target.pod}, uid ${target.uid}: ${reason}`;
+  const { signal } = client;
+  const dialling = target.dial.dial(target.uid, { to: 'loopback', port }, { signal });
   let connection: Duplex;
   try {
-    connection = await target.dial.dial(target.uid, { to: 'loopback', port }, { signal: client.signal });
+    connection = await untilAborted(dialling, signal);
   } catch (error) {
-    return client.signal.aborted ? undefined : fail(dialFailure(target, port, error));
+    // Nobody waits any more, whatever the backend does.
+    if (signal.aborted) dialling.then(discard, () => {});
+    return signal.aborted ? undefined : fail(dialFailure(target, port, error));
   }
   const error = await splice(connection, client);
   return error === undefined ? undefined : fail(transferFailure(error));
+}
+
+function discard(late: Duplex): void {
+  late.on('error', () => {}).destroy();
 }
 
 /** Resolves at the pod's end, or when the client is gone, or with what broke. */

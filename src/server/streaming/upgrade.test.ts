@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../testing/fake-clock.ts';
 import { StreamBed } from './testing/bed.ts';
 import { RawClient } from './testing/raw-client.ts';
 import { webSocketHeaders } from './testing/ws-client.ts';
@@ -264,7 +265,7 @@ describe('the answer to', () => {
 
 describe('access', () => {
   it('is asked for before anything else', async () => {
-    const bed = await setup({ access: { anonymous: false, authorize: async () => true } });
+    const bed = await setup({ access: { clock: new FakeClock(), anonymous: false, authorize: async () => true } });
     for (const line of [`POST ${EXEC}`, 'POST /exec/short', 'PUT /exec/ns/none/c']) {
       expect(await ask(bed, line, V4)).toMatchObject({ code: 401, body: 'Unauthorized' });
     }
@@ -273,7 +274,7 @@ describe('access', () => {
   });
 
   it('is refused in the words of the kubelet, with the verb of the method', async () => {
-    const bed = await setup({ access: { anonymous: true, authorize: async () => false } });
+    const bed = await setup({ access: { clock: new FakeClock(), anonymous: true, authorize: async () => false } });
     const body = (verb: string): string =>
       `Forbidden (user=system:anonymous, verb=${verb}, resource=nodes, subresource(s)=[proxy])\n`;
     expect(await ask(bed, `POST ${EXEC}`, V4)).toMatchObject({ code: 403, body: body('create') });
@@ -282,7 +283,7 @@ describe('access', () => {
 
   it('that cannot be decided is 500, and logged', async () => {
     const authorize = () => Promise.reject(new Error('no API server'));
-    const bed = await setup({ access: { anonymous: true, authorize } });
+    const bed = await setup({ access: { clock: new FakeClock(), anonymous: true, authorize } });
     expect(await ask(bed, `POST ${EXEC}`, V4)).toMatchObject({ code: 500 });
     expect(bed.lines).toEqual(['warn request could not be authorized']);
   });

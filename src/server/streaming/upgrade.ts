@@ -23,8 +23,8 @@ export interface StreamServerOptions extends StreamTargets {
   readonly access: AccessPolicy;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** Connections on which nothing happens end after it (`streamingConnectionIdleTimeout`), default 4 h. */
-  readonly streamingIdleTimeoutMs?: number;
+  /** Connections on which nothing happens end after it (`streamingConnectionIdleTimeout`). */
+  readonly streamingIdleTimeoutMs: number;
   /** Commands of exec are killed when their client goes; otherwise they live on, as on the kubelet. */
   readonly endExecWithClient?: boolean;
   /** False: `enableDebuggingHandlers` is, and nothing here is to be had. */
@@ -40,7 +40,6 @@ interface StreamMetrics {
   streamOpened(subresource: Subresource, protocol: string, transport: Transport): () => void;
 }
 
-const IDLE_MS = 4 * 3_600_000;
 const KEEP_ALIVE_MS = 15_000;
 const LINGER_MS = 5_000;
 const METHOD_NOT_ALLOWED = refuse(405, '405: Method Not Allowed', [['Allow', 'GET, POST']]);
@@ -51,7 +50,6 @@ const METHOD_NOT_ALLOWED = refuse(405, '405: Method Not Allowed', [['Allow', 'GE
  */
 export class StreamServer {
   readonly #options: StreamServerOptions;
-  readonly #idleTimeoutMs: number;
   readonly #acceptor = new WebSocketAcceptor();
   /** The HTTP server knows nothing of upgraded sockets any more, and waits for them when it closes. */
   readonly #sockets = new Set<Duplex>();
@@ -59,7 +57,6 @@ export class StreamServer {
 
   constructor(options: StreamServerOptions) {
     this.#options = options;
-    this.#idleTimeoutMs = options.streamingIdleTimeoutMs ?? IDLE_MS;
   }
 
   /** Whether an upgrade concerns this server; other requests are served as if they had not asked for one. */
@@ -165,7 +162,7 @@ export class StreamServer {
   ): Promise<void> {
     const { clock, log, endExecWithClient = false } = this.#options;
     const { streams, ref } = plan;
-    const session = { protocol, streams, clock, idleTimeoutMs: this.#idleTimeoutMs };
+    const session = { protocol, streams, clock, idleTimeoutMs: this.#options.streamingIdleTimeoutMs };
     let remote: RemoteSession | undefined;
     if (transport === 'websocket') {
       remote = this.#acceptor.accept(request, socket, head, {
@@ -203,7 +200,7 @@ export class StreamServer {
     head: Buffer,
   ): Promise<void> {
     const { clock } = this.#options;
-    const session = { clock, idleTimeoutMs: this.#idleTimeoutMs };
+    const session = { clock, idleTimeoutMs: this.#options.streamingIdleTimeoutMs };
     if (transport === 'spdy') {
       switchToSpdy(socket, protocol);
       await forwardOverSpdy(socket, head, target, session);

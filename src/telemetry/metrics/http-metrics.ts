@@ -84,19 +84,9 @@ export class HttpMetrics {
 }
 
 const KNOWN = new Set(
-  [
-    'attach',
-    'checkpoint',
-    'configz',
-    'containerLogs',
-    'debug',
-    'exec',
-    'flagz',
-    'healthz',
-    'logs',
-    'metrics',
-    'pods',
-  ].concat(['portForward', 'run', 'runningpods', 'stats', 'statusz']),
+  'attach checkpoint configz containerLogs debug exec flagz healthz logs metrics pods portForward run runningpods stats statusz'.split(
+    ' ',
+  ),
 );
 /** Of two segments, since the kinds of metrics are told apart. */
 const METRICS = new Set(['cadvisor', 'probes', 'resource', 'slis']);

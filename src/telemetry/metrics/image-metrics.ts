@@ -18,7 +18,7 @@ const SIZES: readonly (readonly [bound: number, name: string])[] = [
   [100 * GB, '60GB-100GB'],
 ];
 
-export function imageSizeName(bytes: number): string {
+function imageSizeName(bytes: number): string {
   return SIZES.find(([bound]) => bytes <= bound)?.[1] ?? 'GT100GB';
 }
 

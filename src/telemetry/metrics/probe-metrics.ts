@@ -18,13 +18,13 @@ export class ProbeMetrics {
     const registers = [registry];
     this.#total = new Counter({
       name: 'prober_probe_total',
-      help: 'Cumulative number of a liveness, readiness or startup probe for a container by result.',
+      help: '[BETA] Cumulative number of a liveness, readiness or startup probe for a container by result.',
       labelNames: ['probe_type', 'result', 'container', 'pod', 'namespace', 'pod_uid'],
       registers,
     });
     this.#durations = new Histogram({
       name: 'prober_probe_duration_seconds',
-      help: 'Duration in seconds for a probe response.',
+      help: '[ALPHA] Duration in seconds for a probe response.',
       labelNames: ['probe_type', 'container', 'pod', 'namespace'],
       buckets: DEF_BUCKETS,
       registers,

@@ -35,6 +35,8 @@ const OTHER_WORDS: readonly string[] = [
   'Init',
   // quantities
   ...['BinarySI', 'DecimalSI', 'DecimalExponent', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
+  // a body of the kubelet API (reference 11.3), and the size of a terminal
+  ...['Width', 'Height', 'ParseUint', 'Atoi'],
   // what others say to us: reasons of the API server's answers, a condition that other kubelets write, an HTTP body
   ...['Expired', 'Gone', 'ServerTimeout', 'NamespaceTerminating', 'TerminationByKubelet', 'Unauthorized'],
   // a backend's reason for an end, which only decides what is read of it

@@ -1,8 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../../util/clock.ts';
 import { FrameParser, type FrameSink, goAwayFrame, pingFrame, rstFrame, synReplyFrame } from './frames.ts';
+import { HeaderBudget } from './header-budget.ts';
 import { FIRST_REPLY_BLOCK, HeaderInflater, NEXT_REPLY_BLOCK } from './headers.ts';
-import { IdleTimer } from './idle-timer.ts';
+import { IdleTimer } from '../idle-timer.ts';
 import { Outbox } from './outbox.ts';
 import { SpdyProtocolError } from './protocol-error.ts';
 import { ReadGate } from './read-gate.ts';
@@ -46,6 +47,7 @@ export class SpdyConnection {
   readonly #parser: FrameParser;
   readonly #inflater = new HeaderInflater();
   readonly #streams = new Map<number, SpdyStream>();
+  readonly #budget = new HeaderBudget();
   readonly #abort = new AbortController();
   readonly #wire: StreamWire;
   #phase: 'open' | 'ending' | 'closed' = 'open';
@@ -152,7 +154,7 @@ export class SpdyConnection {
       fin: (streamId, done) => this.#outbox.fin(streamId, done),
       queued: (stream, cost, before) => this.#gate.queued(stream, cost, before),
       freed: (stream) => {
-        this.#streams.delete(stream.id);
+        if (this.#streams.delete(stream.id)) this.#budget.release(stream.headers);
         this.#outbox.forget(stream.id);
         this.#endIfOver();
       },
@@ -165,7 +167,7 @@ export class SpdyConnection {
     }
     this.#lastStreamId = streamId;
     if (this.#peerSaidGoAway) return;
-    if (this.#streams.size >= (this.#options.maxStreams ?? MAX_STREAMS)) {
+    if (this.#streams.size >= (this.#options.maxStreams ?? MAX_STREAMS) || !this.#budget.take(headers)) {
       this.#outbox.control(rstFrame(streamId, RST.refusedStream));
       return;
     }

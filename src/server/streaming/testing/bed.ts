@@ -50,7 +50,8 @@ export class StreamBed {
       exec,
       attach: exec,
       dial,
-      access: { anonymous: true, authorize: async () => true },
+      streamingIdleTimeoutMs: 4 * 3_600_000,
+      access: { clock, anonymous: true, authorize: async () => true },
       clock,
       log,
       http: {

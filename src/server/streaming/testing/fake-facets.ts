@@ -41,6 +41,22 @@ export class FakeCommand implements ExecSession {
     this.sizes.push(size);
   }
 
+  /** Writes to stdout until nobody takes it any more (or 1 GiB); how many bytes that were. */
+  async writeUntilHeldBack(): Promise<number> {
+    const block = Buffer.alloc(64 << 10);
+    let written = 0;
+    // Sockets move in real time: only when nothing was taken for a while it stands still.
+    for (let quiet = 0; quiet < 50; quiet++) {
+      while (this.stdout.writableLength < 1 << 20 && written < 1 << 30) {
+        this.stdout.write(block);
+        written += block.length;
+        quiet = 0;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    return written;
+  }
+
   end(exit: number | Error): void {
     this.stdout.end();
     this.stderr.end();

@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../../util/clock.ts';
-import { IdleTimer } from '../spdy/idle-timer.ts';
+import { IdleTimer } from '../idle-timer.ts';
 import { protocolVersion } from '../negotiation.ts';
 import { Liveness } from './liveness.ts';
 import { send } from './send.ts';

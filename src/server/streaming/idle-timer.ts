@@ -1,4 +1,4 @@
-import type { Clock } from '../../../util/clock.ts';
+import type { Clock } from '../../util/clock.ts';
 
 /** Time is counted in parts, so that `touch`, called for every chunk, is one assignment. Fires up to one part late. */
 const PARTS = 16;
