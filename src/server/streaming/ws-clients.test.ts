@@ -23,16 +23,17 @@ describe('a client that goes', () => {
     expect(command.request.killOnAbort).toBe(true);
   });
 
+  it('is asked every 2 s meanwhile: behind an API server it takes up to four writes to find out', async () => {
+    const { bed, client } = await commands.exec('v5.channel.k8s.io');
+    await client.receive();
+    await fill(client);
+    await bed.clock.advance(8_500);
+    for (let asked = 0; asked < 4; asked++) expect((await client.receive())?.opcode).toBe(PING);
+  });
+
   it('is found out although a command that reads nothing has stopped the connection', async () => {
     const { bed, client, command } = await commands.exec('v5.channel.k8s.io');
-    const block = Buffer.concat([Buffer.from([0]), Buffer.alloc(256 * 1024)]);
-    for (let stuck = 0; stuck < 30; stuck++) {
-      if (client.raw.socket.writableLength === 0) {
-        client.send(BINARY, block);
-        stuck = 0;
-      }
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
+    await fill(client);
     client.raw.socket.destroy();
     for (let second = 0; second < 10 && !command.signal.aborted; second++) {
       await bed.clock.advance(1_000);
@@ -153,3 +154,15 @@ describe('1,000 idle sessions', () => {
     await until(() => bed.exec.commands.every(({ signal }) => signal.aborted));
   });
 });
+
+/** Until nothing more is taken. */
+async function fill(client: WebSocketClient): Promise<void> {
+  const block = Buffer.concat([Buffer.from([0]), Buffer.alloc(256 * 1024)]);
+  for (let stuck = 0; stuck < 30; stuck++) {
+    if (client.raw.socket.writableLength === 0) {
+      client.send(BINARY, block);
+      stuck = 0;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}

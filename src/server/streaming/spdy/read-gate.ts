@@ -1,11 +1,10 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../../util/clock.ts';
+import { CLIENT_PROBE_MS } from '../client-probe.ts';
 import { STREAM_QUEUE } from './stream.ts';
 
 /** Of all streams of a connection together. */
 const CONNECTION_QUEUE = 32 * STREAM_QUEUE;
-/** A paused socket does not tell that the peer is gone; a write to it does. */
-const PROBE_MS = 3000;
 
 /** Stops reading the socket while what was read is not taken, and has the peer probed meanwhile. */
 export class ReadGate {
@@ -60,7 +59,7 @@ export class ReadGate {
   }
 
   #arm(): void {
-    this.#cancelProbe = this.#clock.timer(PROBE_MS, () => {
+    this.#cancelProbe = this.#clock.timer(CLIENT_PROBE_MS, () => {
       this.#arm();
       this.#probe();
     });

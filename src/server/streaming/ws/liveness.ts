@@ -1,9 +1,9 @@
 import { WebSocket } from 'ws';
 import type { Clock } from '../../../util/clock.ts';
+import { CLIENT_PROBE_MS } from '../client-probe.ts';
 
 /** A client that pings without reading the answers would otherwise fill the memory with them. */
 const MAX_UNSENT_BYTES = 4 << 20;
-const PROBE_MS = 3_000;
 const LINGER_MS = 5_000;
 
 /**
@@ -63,7 +63,7 @@ export class Liveness {
   }
 
   #probeLater(): void {
-    this.#stopProbe = this.#clock.timer(PROBE_MS, () => {
+    this.#stopProbe = this.#clock.timer(CLIENT_PROBE_MS, () => {
       if (this.#webSocket.readyState !== WebSocket.OPEN) return;
       if (this.#webSocket.bufferedAmount < MAX_UNSENT_BYTES) this.#webSocket.ping('', false, ignore);
       this.#probeLater();
