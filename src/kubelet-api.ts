@@ -12,8 +12,8 @@ import { KubeletServer } from './server/server.ts';
 import type { ServingSource } from './server/tls-files.ts';
 import { NodeStats } from './stats/node-stats.ts';
 import type { Sampler } from './stats/sampler.ts';
-import type { NodeMetrics } from './telemetry/metrics/node-metrics.ts';
 import type { Logger } from './telemetry/logger.ts';
+import type { NodeMetrics } from './telemetry/metrics/node-metrics.ts';
 import type { Clock } from './util/clock.ts';
 
 export interface KubeletApiOptions {

@@ -7,8 +7,8 @@ import {
   type VolumeFailure,
   type VolumeSpec,
 } from '../contract/index.ts';
-import { LABEL } from '../shared/unit-labels.ts';
 import { type TarEntry, writeTar } from '../shared/tar.ts';
+import { LABEL } from '../shared/unit-labels.ts';
 import { type Engine, SLOW_CALL_MS } from './engine.ts';
 import { statusBehind } from './errors.ts';
 import { type FileKind, statIn } from './path-stat.ts';

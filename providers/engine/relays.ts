@@ -1,10 +1,10 @@
-import type Docker from 'dockerode';
 import type { Duplex } from 'node:stream';
+import type Docker from 'dockerode';
 import { type CallOptions, isProviderError } from '../contract/index.ts';
 import { LABEL } from '../shared/unit-labels.ts';
 import type { Engine } from './engine.ts';
 import { OnDemand, type SandboxKey } from './on-demand.ts';
-import { Relay, relayName, type RelaySettings } from './relay.ts';
+import { Relay, type RelaySettings, relayName } from './relay.ts';
 import { removeByForce } from './units.ts';
 
 /** Reaches what pods can reach from containers of ours in their networks. */

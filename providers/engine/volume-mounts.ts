@@ -25,7 +25,7 @@ export function volumeMounts(spec: SandboxSpec, owner: Labels): Docker.MountSett
 }
 
 /** Made for the pod on the engine, and gone with it; a path of the host is neither. */
-export function isVolumeOfPod(volume: VolumeSpec): boolean {
+function isVolumeOfPod(volume: VolumeSpec): boolean {
   return volume.kind !== 'hostPath';
 }
 

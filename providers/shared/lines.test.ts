@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutInto } from './testing/cut.ts';
 import { lines } from './lines.ts';
+import { cutInto } from './testing/cut.ts';
 
 async function* stream(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ApiUnreachable, KubeError } from '../kube/errors.ts';
 import { RequestRefused } from '../kube/certificates.ts';
+import { ApiUnreachable, KubeError } from '../kube/errors.ts';
 import { FakeSigner, FakeStore, HOUR_MS, Keyring } from '../testing/certificate-setup.ts';
 import { FakeClock, settle } from '../testing/fake-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';

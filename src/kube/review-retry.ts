@@ -1,5 +1,5 @@
-import type { Clock } from '../util/clock.ts';
 import { withJitter } from '../util/backoff.ts';
+import type { Clock } from '../util/clock.ts';
 import { ApiUnreachable, KubeError } from './errors.ts';
 
 /** Of the kubelet's questions about users and tokens (reference 11.12). */

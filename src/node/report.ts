@@ -3,8 +3,8 @@ import type { NodeConfig } from '../config/config.ts';
 import type { NodeStatus } from '../kube/nodes.ts';
 import { formatBytes, formatMilli, quantityToBytes, quantityToMilli } from '../model/quantity.ts';
 import type { NodeFacts } from '../model/stores.ts';
-import type { HostSource } from './ports.ts';
 import { KUBERNETES_VERSION } from '../model/version.ts';
+import type { HostSource } from './ports.ts';
 
 const DEFAULT_MAX_PODS = 110;
 const NAMES_PER_IMAGE = 5;

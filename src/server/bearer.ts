@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 
 const PROTOCOL_HEADER = 'sec-websocket-protocol';
 const PROTOCOL_PREFIX = 'base64url.bearer.authorization.k8s.io.';

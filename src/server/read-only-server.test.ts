@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { makePod } from '../testing/builders.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { silentLog } from '../testing/silent-log.ts';
 import { ReadOnlyServer } from './read-only-server.ts';
 

@@ -7,13 +7,13 @@ const MAX_HOSTNAME = 63;
 const MAX_FQDN = 64;
 
 /** What a pod is called: by itself, and in the domain of its subdomain (reference 10.6). */
-export interface PodNames {
+interface PodNames {
   readonly hostname: string;
   /** Empty without a subdomain. */
   readonly domain: string;
 }
 
-export function podNames({ metadata, spec }: Pod, clusterDomain: string): PodNames {
+function podNames({ metadata, spec }: Pod, clusterDomain: string): PodNames {
   const { hostname, subdomain = '', hostnameOverride } = spec;
   if (hostnameOverride !== undefined) return { hostname: cut(hostnameOverride), domain: '' };
   return {

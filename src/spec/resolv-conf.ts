@@ -23,6 +23,6 @@ export function parseResolvConf(text: string): Resolver {
 }
 
 /** `ndots` of `ndots:5`. */
-export function optionName(option: string): string {
+function optionName(option: string): string {
   return option.split(':')[0] ?? option;
 }

@@ -1,10 +1,10 @@
 import type { HostUsage, NetworkUsage } from '../../providers/contract/index.ts';
 import {
+  type FileSystemRow,
   PER_DEVICE,
   PER_FILE_SYSTEM,
   PER_INTERFACE,
   PER_TASK,
-  type FileSystemRow,
   type Row,
 } from './cadvisor-families.ts';
 import { expose, type Family, type Sample } from './exposition.ts';

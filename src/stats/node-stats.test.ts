@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { ContainerSpec, ObservedPod, PodUid, SandboxSpec } from '../../providers/contract/index.ts';
 import { FakeBackend } from '../../providers/fake/backend.ts';
 import { FakeContainerProvider } from '../../providers/fake/container-provider.ts';
-import type { ContainerSpec, ObservedPod, PodUid, SandboxSpec } from '../../providers/contract/index.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { silentLog } from '../testing/silent-log.ts';
 import { NodeStats } from './node-stats.ts';

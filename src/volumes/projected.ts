@@ -8,7 +8,7 @@ import type { Payload, PayloadFile } from './payload.ts';
 import type { TokenRequestInput } from './token.ts';
 import type { TrustBundleSource } from './trust-bundle.ts';
 
-export type ProjectedVolume = NonNullable<NonNullable<Pod['spec']['volumes']>[number]['projected']>;
+type ProjectedVolume = NonNullable<NonNullable<Pod['spec']['volumes']>[number]['projected']>;
 type Source = NonNullable<ProjectedVolume['sources']>[number];
 type TokenSource = NonNullable<Source['serviceAccountToken']>;
 

@@ -55,7 +55,7 @@ function printPem(base64: string): string {
 type LabelSelector = NonNullable<TrustBundleSource['labelSelector']>;
 
 /** The form of the `labelSelector` query parameter. */
-export function printSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+function printSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
   const equal = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
   const expressions = matchExpressions.map(({ key, operator, values = [] }) => {
     switch (operator) {

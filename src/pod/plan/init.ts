@@ -96,7 +96,7 @@ function assessPlain(snapshot: Snapshot, pod: Pod, container: Container, last: O
 }
 
 /** A main container exists, so the sequence is over. One that has ended says nothing: it may be of the sandbox before. */
-export function mainIsMade({ observed }: Snapshot, pod: Pod): boolean {
+function mainIsMade({ observed }: Snapshot, pod: Pod): boolean {
   return pod.spec.containers.some(({ name }) => {
     const status = incarnations(observed, name)[0]?.state.status;
     return status === 'running' || status === 'created';

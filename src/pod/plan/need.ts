@@ -117,6 +117,6 @@ export function assessRunning(
 }
 
 /** We stopped it only to start it again, whatever its policy says about exits. */
-export function restartCause({ memory }: Snapshot, { name, attempt }: ObservedContainer): RestartCause | undefined {
+function restartCause({ memory }: Snapshot, { name, attempt }: ObservedContainer): RestartCause | undefined {
   return memory.stops.get(stopKey(name, attempt))?.restart;
 }

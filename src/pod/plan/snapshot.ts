@@ -37,7 +37,7 @@ export interface HookStates {
   readonly message?: string;
 }
 
-export type HookState = 'running' | 'done' | 'failed';
+type HookState = 'running' | 'done' | 'failed';
 
 export function statusOf(snapshot: Snapshot): PodStatus {
   return snapshot.memory.status ?? snapshot.pod?.status ?? {};

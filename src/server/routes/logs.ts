@@ -9,10 +9,10 @@ import {
 import { type Pod, type PodStatus, podUid } from '../../model/pod.ts';
 import type { ObservedStore } from '../../model/stores.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { ClientAbort } from '../client-abort.ts';
 import type { Clock } from '../../util/clock.ts';
 import { errorMessage } from '../../util/errors.ts';
 import { goQuote } from '../../util/go-quote.ts';
+import { ClientAbort } from '../client-abort.ts';
 import { findInstance, hasContainer, selectInstance } from '../logs/instance.ts';
 import { decodeLogOptions, type LogOptions } from '../logs/options.ts';
 import { LineOutput } from '../logs/output.ts';

@@ -1,8 +1,8 @@
 import { type Response, Router } from 'express';
 import type { Clock } from '../../util/clock.ts';
 import { ClientAbort } from '../client-abort.ts';
-import { onlyGet, queryOf, redirectToFolder, sendLine } from '../reply.ts';
 import { type Profile, Profiler } from '../profiler.ts';
+import { onlyGet, queryOf, redirectToFolder, sendLine } from '../reply.ts';
 
 export interface ProfilingDeps {
   /** `enableProfilingHandler` */

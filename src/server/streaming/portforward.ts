@@ -1,8 +1,8 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { type DialFacet, isProviderError, type PodUid } from '../../../providers/contract/index.ts';
 import { untilAborted } from '../../util/abort.ts';
-import { isRecord } from '../../util/is-record.ts';
 import { errorMessage } from '../../util/errors.ts';
+import { isRecord } from '../../util/is-record.ts';
 
 export interface ForwardTarget {
   /** Name of the pod, for messages. */

@@ -29,8 +29,6 @@ const OTHER_WORDS: readonly string[] = [
   ...['Aborted', 'Canceled', 'DataLoss'],
   ...['InvalidArgument', 'NotFound', 'AlreadyExists', 'PermissionDenied', 'ResourceExhausted'],
   ...['FailedPrecondition', 'OutOfRange', 'Unimplemented', 'Unauthenticated', 'Unknown', 'Internal'],
-  // streams: fields of a terminal's size, and an answer of HTTP
-  ...['Width', 'Height', 'Forbidden'],
   // what kubectl prints of a pod whose init containers are under way
   'Init',
   // quantities

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { settle } from '../../../testing/fake-clock.ts';
 import { RST, type SpdyStream, STREAM_QUEUE } from './stream.ts';
-import { ClientFrames } from './testing/client-frames.ts';
 import { Bed, collect, socketBed, waitUntil } from './testing/bed.ts';
+import { ClientFrames } from './testing/client-frames.ts';
 
 describe('back-pressure', () => {
   it('stops reading the socket when a stream has 1 MiB unread, and goes on when it is read', async () => {

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { settle } from '../../../testing/fake-clock.ts';
 import { FIRST_REPLY_BLOCK, NEXT_REPLY_BLOCK } from './headers.ts';
 import { RST, type SpdyStream, SpdyStreamReset } from './stream.ts';
-import { ClientFrames } from './testing/client-frames.ts';
 import { Bed, collect, socketBed, waitUntil } from './testing/bed.ts';
+import { ClientFrames } from './testing/client-frames.ts';
 
 describe('a stream', () => {
   it('comes with its headers, and says nothing until it is accepted', async () => {

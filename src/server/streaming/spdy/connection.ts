@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../../util/clock.ts';
+import { IdleTimer } from '../idle-timer.ts';
 import { FrameParser, type FrameSink, goAwayFrame, pingFrame, rstFrame, synReplyFrame } from './frames.ts';
 import { HeaderBudget } from './header-budget.ts';
 import { FIRST_REPLY_BLOCK, HeaderInflater, NEXT_REPLY_BLOCK } from './headers.ts';
-import { IdleTimer } from '../idle-timer.ts';
 import { Outbox } from './outbox.ts';
 import { SpdyProtocolError } from './protocol-error.ts';
 import { ReadGate } from './read-gate.ts';
