@@ -83,7 +83,8 @@ describe('the pod network of a node on an engine', () => {
 
   it('carries host name, aliases, DNS and host ports of the pod', async () => {
     const provider = await node.open();
-    const hostPort = 20_000 + Math.floor(Math.random() * 20_000);
+    // Below the ports that connections of this machine take by themselves.
+    const hostPort = 20_000 + Math.floor(Math.random() * 12_000);
     const pod = node.sandbox({
       network: {
         mode: 'pod',
@@ -95,7 +96,7 @@ describe('the pod network of a node on an engine', () => {
     });
     await provider.ensureSandbox(pod, node.options);
     const seen = await node.run(provider, pod, node.shell('hostname; cat /etc/hosts /etc/resolv.conf'));
-    for (const line of ['host-of-pod\n', '192.0.2.9\talias-a\n', '192.0.2.9\talias-b\n', 'search it.svc.example\n']) {
+    for (const line of ['host-of-pod\n', '192.0.2.9\talias-a\talias-b\n', 'search it.svc.example\n']) {
       expect(seen).toContain(line);
     }
     expect(seen).toMatch(/^options .*ndots:5/m);
