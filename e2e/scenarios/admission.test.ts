@@ -3,23 +3,23 @@ import { matrix } from '../matrix.ts';
 
 matrix('admission', ({ test }) => {
   test('a field that is not supported is refused by name, never ignored', async (scene) => {
-    await scene.create('hosty', {}, { hostPID: true });
+    await scene.create('hosty', {}, { hostUsers: false });
     const pod = await scene.phase('hosty', 'Failed');
     expect(pod.status).toMatchObject({
       reason: 'ProviderUnsupported',
-      message: 'Pod was rejected: spec.hostPID: the processes of the host are not supported yet',
+      message: 'Pod was rejected: spec.hostUsers: false is not supported yet',
     });
     expect(pod.status?.containerStatuses).toBeUndefined();
     expect(pod.status?.startTime).toBeDefined();
-    await scene.event('hosty', /^Warning ProviderUnsupported spec\.hostPID: the processes of the host are not /);
+    await scene.event('hosty', /^Warning ProviderUnsupported spec\.hostUsers: false is not /);
     await scene.delete('hosty');
     await scene.gone('hosty');
   });
 
   test('a field of a container is refused by its whole path', async (scene) => {
-    await scene.create('hooked', { lifecycle: { preStop: { exec: { command: ['true'] } } } });
-    const pod = await scene.phase('hooked', 'Failed');
-    expect(pod.status?.message).toMatch(/^Pod was rejected: spec\.containers\[0\]\.lifecycle: /);
+    await scene.create('labelled', { securityContext: { seLinuxOptions: { level: 's0' } } });
+    const pod = await scene.phase('labelled', 'Failed');
+    expect(pod.status?.message).toMatch(/^Pod was rejected: spec\.containers\[0\]\.securityContext\.seLinuxOptions: /);
   });
 
   test('a pod that asks for more than the node has is refused in the kubelet’s words', async (scene) => {
