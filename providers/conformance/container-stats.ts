@@ -87,8 +87,8 @@ export const containerStats: readonly Case<ContainerProvider>[] = [
     unless: needsStatsAndShell,
     run: async (provider, world) => {
       const sandbox = await world.ready(provider);
-      // A variable of the shell: memory that the kernel cannot give back.
-      const script = "x=$(head -c 24000000 /dev/zero | tr '\\0' x); echo held; sleep 3600";
+      // A variable of the shell: memory that the kernel cannot give back. The shell must not become its last command.
+      const script = "x=$(head -c 24000000 /dev/zero | tr '\\0' x); echo held; sleep 3600; echo $x";
       const spec = world.shell(script, { resources: { memoryLimitBytes: 256 * MEBIBYTE } });
       await provider.startContainer(sandbox, spec, world.options);
       const { memory } = await world.eventually(
