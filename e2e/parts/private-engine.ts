@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { DockerHttp } from './docker-http.ts';
 import { forgetDead, run, Service, tail } from './process.ts';
+import { waitFor } from './wait.ts';
 
 export interface PrivateEngineOptions {
   /** Keep it short: sockets live below. */
@@ -33,7 +34,7 @@ export class PrivateEngine {
     mkdirSync(dir, { recursive: true });
     // A crashed dockerd leaves its pid file, and that of its containerd, which dies with it. Where nobody reaps the dead, dockerd takes
     // them for alive and waits for them.
-    for (const file of ['docker.pid', 'exec/containerd/containerd.pid']) forgetDead(join(dir, file));
+    for (const file of ['docker.pid', 'exec/containerd/containerd.pid']) await forgotten(join(dir, file));
     const network = join(dir, 'netns');
     if (!mountsBelow(dir).includes(network)) {
       writeFileSync(network, '');
@@ -65,7 +66,7 @@ export class PrivateEngine {
     await this.#service?.stopAlone();
   }
 
-  /** As a crash: SIGKILL to dockerd alone; containerd and the containers go on. */
+  /** As a crash: SIGKILL to dockerd; its containerd dies with it, the containers go on. */
   async crashDaemon(): Promise<void> {
     await this.#service?.crash();
   }
@@ -93,6 +94,15 @@ export class PrivateEngine {
       if (!['bridge', 'host', 'none'].includes(Name)) await this.docker.removeNetwork(Id);
     }
   }
+}
+
+/** On a busy machine a killed process takes a moment to be dead. One that lives on is the next dockerd's to adopt. */
+async function forgotten(pidFile: string): Promise<void> {
+  const dead = (): boolean => {
+    forgetDead(pidFile);
+    return !existsSync(pidFile);
+  };
+  await waitFor(dead, { what: `the end of ${pidFile}`, timeoutMs: 10_000 }).catch(() => undefined);
 }
 
 /** Whether a folder is that of a private engine. */
