@@ -29,10 +29,10 @@ export function unhealthyContainers(
 /** Running incarnations whose startup probe, if they have one, has succeeded; by `name#attempt`. */
 export function startedContainers(probes: ProbeStore, observed: ObservedPod | undefined): ReadonlySet<string> {
   const started = new Set<string>();
-  for (const { name, attempt, state } of observed?.containers ?? []) {
-    if (state.status === 'running' && probes.started((observed as ObservedPod).pod.uid, name, attempt))
-      started.add(stopKey(name, attempt));
-  }
+  if (observed === undefined) return started;
+  const { uid } = observed.pod;
+  for (const { name, attempt, state } of observed.containers)
+    if (state.status === 'running' && probes.started(uid, name, attempt)) started.add(stopKey(name, attempt));
   return started;
 }
 

@@ -1,5 +1,6 @@
 import type { ContainerRef, ObservedPod } from '../../../providers/contract/index.ts';
-import type { ContainerStatus, Pod, PodStatus } from '../../model/pod.ts';
+import { containerStatus, findContainer } from '../../model/containers.ts';
+import type { Pod, PodStatus } from '../../model/pod.ts';
 import { podUid } from '../../model/pod.ts';
 
 export type Selection =
@@ -11,7 +12,7 @@ export type Selection =
 export function selectInstance(podName: string, container: string, podStatus: PodStatus, previous: boolean): Selection {
   const named = `container "${container}" in pod "${podName}"`;
   const unavailable = (message: string): Selection => ({ type: 'unavailable', message });
-  const status = findStatus(podStatus, container);
+  const status = containerStatus(podStatus, container);
   if (status === undefined) return unavailable(`${named} is not available`);
   const { waiting, running, terminated } = status.state ?? {};
   const lastId = status.lastState?.terminated?.containerID ?? '';
@@ -47,17 +48,8 @@ export function findInstance(
   return found && { podUid: uid, container, attempt: found.attempt };
 }
 
-export function hasContainer({ spec }: Pod, name: string): boolean {
-  return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].some(
-    (container) => container.name === name,
-  );
-}
-
-function findStatus(status: PodStatus, name: string): ContainerStatus | undefined {
-  const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = status;
-  return [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses].find(
-    (container) => container.name === name,
-  );
+export function hasContainer(pod: Pod, name: string): boolean {
+  return findContainer(pod, name) !== undefined;
 }
 
 function waitingText(reason: string): string {

@@ -5,7 +5,8 @@ import type {
   ExecFacet,
   ObservedPod,
 } from '../../../providers/contract/index.ts';
-import { type Container, type Pod, podUid } from '../../model/pod.ts';
+import { findContainer } from '../../model/containers.ts';
+import { type Pod, podUid } from '../../model/pod.ts';
 import type { ObservedStore } from '../../model/stores.ts';
 import { type Refusal, refuse } from './answers.ts';
 import { parsePorts, parseStreamOptions, type StreamOptions } from './options.ts';
@@ -121,7 +122,7 @@ function planAttach(targets: StreamTargets, route: StreamRoute, streams: StreamO
   if (targets.attach === undefined) return refuse(501, 'the backend of this node cannot attach to containers');
   const fullName = `${route.pod}_${route.namespace}`;
   const ref = runningContainer(found, route.container);
-  const spec = containerSpec(found.pod, route.container);
+  const spec = findContainer(found.pod, route.container)?.container;
   if (ref === undefined || spec === undefined) {
     return refuse(500, `container ${route.container} not found in pod ${fullName}`);
   }
@@ -150,10 +151,4 @@ function planForward(
     return refuse(500, `pod not found ("${route.pod}_${route.namespace}")`);
   }
   return { type: 'portForward', target: { pod: route.pod, uid, dial: targets.dial }, ports: parsed?.ports ?? [] };
-}
-
-function containerSpec({ spec }: Pod, name: string): Pick<Container, 'tty'> | undefined {
-  return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].find(
-    (container) => container.name === name,
-  );
 }
