@@ -1,7 +1,7 @@
 import type Docker from 'dockerode';
 import { expect, it } from 'vitest';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
-import type { ContainerSpec, PodUid, SandboxSpec } from '../contract/index.ts';
+import { makeContainerSpec, makeSandboxSpec } from '../shared/testing/specs.ts';
 import { EngineCalls } from './calls.ts';
 import { Containers } from './containers.ts';
 import { SubPaths } from './sub-paths.ts';
@@ -10,29 +10,8 @@ const { signal } = new AbortController();
 const OWNER = { 'outrigger/node': 'n' };
 const SETTINGS = { sandboxImage: 'pause', logMaxSize: '10m', logMaxFiles: 5, seccompRoot: '/profiles' };
 
-const sandbox: SandboxSpec = {
-  pod: { uid: 'u' as PodUid, namespace: 'ns', name: 'p' }, // the brand of a UID is a compile-time mark only
-  attempt: 0,
-  hostname: 'p',
-  network: { mode: 'pod', ports: [], hostAliases: [] },
-  volumes: [],
-  sharePidNamespace: false,
-  labels: {},
-  hints: {},
-};
-
-const container: ContainerSpec = {
-  name: 'c',
-  attempt: 0,
-  role: 'main',
-  image: 'i',
-  env: [],
-  mounts: [],
-  resources: {},
-  security: {},
-  terminal: { tty: false, stdin: false, stdinOnce: false },
-  labels: {},
-};
+const sandbox = makeSandboxSpec();
+const container = makeContainerSpec();
 
 const httpError = (statusCode: number) => Object.assign(new Error(`HTTP ${statusCode}`), { statusCode });
 

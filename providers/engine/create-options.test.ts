@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ContainerSpec, PodUid, SandboxSpec } from '../contract/index.ts';
+import { makeContainerSpec } from '../shared/testing/specs.ts';
 import { containerCreateOptions, resources, sandboxCreateOptions, security } from './create-options.ts';
 
 const owner = { 'outrigger/node': 'n' };
@@ -25,19 +26,7 @@ function sandboxOf(overrides: Partial<SandboxSpec> = {}): SandboxSpec {
 }
 
 function containerOf(overrides: Partial<ContainerSpec> = {}): ContainerSpec {
-  return {
-    name: 'app',
-    attempt: 2,
-    role: 'main',
-    image: 'app:1',
-    env: [],
-    mounts: [],
-    resources: {},
-    security: {},
-    terminal: { tty: false, stdin: false, stdinOnce: false },
-    labels: {},
-    ...overrides,
-  };
+  return makeContainerSpec({ name: 'app', attempt: 2, image: 'app:1', ...overrides });
 }
 
 function create(container: Partial<ContainerSpec>, sandbox: Partial<SandboxSpec> = {}, imageUser?: string) {

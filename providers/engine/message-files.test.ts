@@ -3,26 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../src/testing/fake-clock.ts';
 import type { ContainerRef, ContainerSpec, PodUid } from '../contract/index.ts';
 import { readTar } from '../shared/tar.ts';
+import { makeContainerSpec } from '../shared/testing/specs.ts';
 import { EngineCalls } from './calls.ts';
 import { emptyMessageFile, messageMounts } from './message-files.ts';
 
 const HELD = [{ Destination: '/outrigger/network', Source: '/data/volumes/v/_data' }];
 
 function container(overrides: Partial<ContainerSpec> = {}): ContainerSpec {
-  return {
-    name: 'c',
-    attempt: 2,
-    role: 'main',
-    image: 'i',
-    env: [],
-    mounts: [],
-    resources: {},
-    security: {},
-    terminal: { tty: false, stdin: false, stdinOnce: false },
-    terminationMessagePath: '/dev/termination-log',
-    labels: {},
-    ...overrides,
-  };
+  return makeContainerSpec({ attempt: 2, terminationMessagePath: '/dev/termination-log', ...overrides });
 }
 
 describe('the message file of a container', () => {

@@ -1,44 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import type { ContainerSpec, PodUid, SandboxSpec } from '../contract/index.ts';
+import { makeContainerSpec, makeSandboxSpec } from '../shared/testing/specs.ts';
 import { networkFileMounts, networkFilesMount } from './network-files.ts';
 
 const held = [{ Destination: '/outrigger/network', Source: '/data/volumes/v/_data' }];
 
-function container(overrides: Partial<ContainerSpec> = {}): ContainerSpec {
-  return {
-    name: 'c',
-    attempt: 0,
-    role: 'main',
-    image: 'i',
-    env: [],
-    mounts: [],
-    resources: {},
-    security: {},
-    terminal: { tty: false, stdin: false, stdinOnce: false },
-    labels: {},
-    ...overrides,
-  };
-}
-
 describe('the files about names of a pod', () => {
   it('lie in a volume of the pod that no volume of its spec can be', () => {
-    const sandbox: SandboxSpec = {
-      pod: { uid: 'uid-1' as PodUid, namespace: 'n', name: 'p' },
-      attempt: 0,
-      hostname: 'p',
-      network: { mode: 'pod', ports: [], hostAliases: [] },
-      volumes: [],
-      sharePidNamespace: false,
-      labels: {},
-      hints: {},
-    };
+    const sandbox = makeSandboxSpec();
     const mount = networkFilesMount(sandbox, { owner: 'me' });
     expect(mount).toMatchObject({ Type: 'volume', Source: 'outrigger_uid-1_.network', Target: '/outrigger/network' });
     expect(mount.VolumeOptions?.Labels).toMatchObject({ owner: 'me', 'io.kubernetes.pod.uid': 'uid-1' });
   });
 
   it("are mounted from where the engine has the sandbox's", () => {
-    expect(networkFileMounts(container(), held)).toEqual([
+    expect(networkFileMounts(makeContainerSpec(), held)).toEqual([
       { Type: 'bind', Source: '/data/volumes/v/_data/hosts', Target: '/etc/hosts', ReadOnly: false },
       { Type: 'bind', Source: '/data/volumes/v/_data/resolv.conf', Target: '/etc/resolv.conf', ReadOnly: false },
     ]);
@@ -49,15 +24,17 @@ describe('the files about names of a pod', () => {
       { volume: 'v', path: '/etc/hosts/', readOnly: false },
       { volume: 'v', path: '/etc/hosts.d', readOnly: false },
     ];
-    expect(networkFileMounts(container({ mounts }), held).map(({ Target }) => Target)).toEqual(['/etc/resolv.conf']);
+    expect(networkFileMounts(makeContainerSpec({ mounts }), held).map(({ Target }) => Target)).toEqual([
+      '/etc/resolv.conf',
+    ]);
   });
 
   it('leave the resolver alone where the file system is read-only, and only that', () => {
-    const readOnly = networkFileMounts(container({ security: { readOnlyRootFilesystem: true } }), held);
+    const readOnly = networkFileMounts(makeContainerSpec({ security: { readOnlyRootFilesystem: true } }), held);
     expect(readOnly.map(({ ReadOnly }) => ReadOnly)).toEqual([false, true]);
   });
 
   it("stay the engine's in a sandbox that has none", () => {
-    expect(networkFileMounts(container(), [{ Destination: '/outrigger/volumes/x', Source: '/x' }])).toEqual([]);
+    expect(networkFileMounts(makeContainerSpec(), [{ Destination: '/outrigger/volumes/x', Source: '/x' }])).toEqual([]);
   });
 });
